@@ -1,0 +1,78 @@
+"""recalltune: tune which memories an agent recalls, in what order, and how many of each kind.
+
+Everything a notebook does is one or two of the calls listed here. Importing the package loads no
+embedding model and no charts; those rooms arrive when they are first named.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from recalltune.candidates.build import ask, candidates
+from recalltune.encode import encoder
+from recalltune.errors import ContractError, ParameterError, RecalltuneError, SourceError
+from recalltune.evaluate.cases import load_cases
+from recalltune.evaluate.run import Evaluation, evaluate, rank
+from recalltune.ingest import ingest
+from recalltune.pipeline.address import get, set_many
+from recalltune.pipeline.config import RankingConfig, load_config, preset, preset_names
+from recalltune.pipeline.explain import explain
+from recalltune.production.export import export
+from recalltune.replay.steps import replay
+from recalltune.store import Lab, open
+from recalltune.sweep.choose import Choice, choose, difference
+from recalltune.sweep.engine import SweepResult, sweep
+from recalltune.sweep.saving import save_sweep
+from recalltune.sweep.space import Space, load_space
+from recalltune.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from recalltune import charts, report, widgets
+
+__all__ = [
+    "Choice",
+    "ContractError",
+    "Evaluation",
+    "Lab",
+    "ParameterError",
+    "RankingConfig",
+    "RecalltuneError",
+    "SourceError",
+    "Space",
+    "SweepResult",
+    "__version__",
+    "ask",
+    "candidates",
+    "charts",
+    "choose",
+    "difference",
+    "encoder",
+    "evaluate",
+    "explain",
+    "export",
+    "get",
+    "ingest",
+    "load_cases",
+    "load_config",
+    "load_space",
+    "open",
+    "preset",
+    "preset_names",
+    "rank",
+    "replay",
+    "report",
+    "save_sweep",
+    "set_many",
+    "sweep",
+    "widgets",
+]
+
+_LAZY = ("charts", "report", "widgets")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"recalltune.{name}")
+    message = f"module 'recalltune' has no attribute {name!r}"
+    raise AttributeError(message)

@@ -1,0 +1,334 @@
+"""From the store to a candidate table, every query against the memory as it stood then."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recalltune.candidates.propose import exact_cosine, pad_lanes, top
+from recalltune.candidates.settings import Admit, Arms
+from recalltune.candidates.table import (
+    DEGRADED,
+    NO_DENSE_ARM,
+    QUERY_COLUMNS,
+    Candidates,
+    Stamp,
+)
+from recalltune.candidates.world import DAY_US, AccessLog, SpanTable, Worlds
+from recalltune.encode import Encoder, resolve, vectors_for
+from recalltune.errors import ParameterError
+from recalltune.rank.bm25 import PostingIndex
+from recalltune.rank.tokens import TOKENIZERS
+from recalltune.store import (
+    Lab,
+    data_digest,
+    latest_event_at,
+    read_accesses,
+    read_cases,
+    read_labels,
+    read_spans,
+)
+
+__all__ = ["ask", "candidates", "candidates_for"]
+
+CODED = ("layer", "category", "tier", "scope", "origin")
+
+
+class Setup(Protocol):
+    """What a candidate table needs of a config."""
+
+    @property
+    def admit(self) -> Admit: ...  # noqa: D102
+    @property
+    def arms(self) -> Arms: ...  # noqa: D102
+    @property
+    def setup(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class _Corpus:
+    """Everything that is the same for all queries."""
+
+    worlds: Worlds
+    index: PostingIndex | None
+    token_sets: list[frozenset[str]] | None
+    vectors: NDArray[np.float32] | None
+    notices: dict[str, int]
+
+
+def candidates(
+    lab: Lab, cases: str, config: Setup, *, encoder: Encoder | str | None = None
+) -> Candidates:
+    """Return the candidate table of a case set: one row per (case, memory), as of the case's time.
+
+    Parameters
+    ----------
+    lab
+        An open lab.
+    cases
+        Name of a case set in it.
+    config
+        Its admit and arms decide; its stages are not read.
+    encoder
+        An encoder or its name; None takes the best one installed.
+
+    Raises
+    ------
+    ContractError
+        If there is no such case set.
+    ParameterError
+        If a dense-only config finds no encoder.
+    """
+    with lab.reading() as con:
+        frame = read_cases(con, cases)
+        labels = read_labels(con, cases)
+        newest = (latest_event_at(con) or 0) + 1
+    queries = frame.select(
+        pl.col("case_id").alias("query_id"),
+        pl.col("query").alias("text"),
+        # A case without a time of its own is asked just after the newest event.
+        pl.col("asked_at").fill_null(newest),
+        *(pl.col(name) for name in list(QUERY_COLUMNS)[3:]),
+    ).sort("query_id")
+    expectations = {
+        row["case_id"]: json.loads(row["expectations"] or "{}") for row in frame.to_dicts()
+    }
+    labels = labels.rename({"case_id": "query_id"})
+    return candidates_for(
+        lab, queries, config, encoder=encoder, labels=labels, expectations=expectations
+    )
+
+
+def ask(
+    lab: Lab,
+    text: str,
+    config: Setup,
+    *,
+    at: int | None = None,
+    scope: str | None = None,
+    encoder: Encoder | str | None = None,
+) -> Candidates:
+    """Return the candidate table of one typed query; ``at`` defaults to just after the newest event.
+
+    Parameters
+    ----------
+    at
+        Microseconds since 1970, UTC.
+    """
+    if at is None:
+        with lab.reading() as con:
+            at = (latest_event_at(con) or 0) + 1
+    row: dict[str, Any] = dict.fromkeys(QUERY_COLUMNS)
+    row |= {"query_id": "query", "text": text, "asked_at": at, "scope": scope}
+    queries = pl.DataFrame([row], schema=dict(QUERY_COLUMNS))
+    return candidates_for(lab, queries, config, encoder=encoder)
+
+
+def candidates_for(
+    lab: Lab,
+    queries: pl.DataFrame,
+    config: Setup,
+    *,
+    encoder: Encoder | str | None = None,
+    labels: pl.DataFrame | None = None,
+    expectations: Mapping[str, Any] | None = None,
+) -> Candidates:
+    """Return the candidate table of any queries with the columns of QUERY_COLUMNS."""
+    labels = pl.DataFrame() if labels is None else labels
+    with lab.reading() as con:
+        spans = SpanTable.of(read_spans(con), config.admit.audience)
+        accesses = read_accesses(con)
+        data = data_digest(con)
+    worlds = Worlds(spans, config.admit)
+    chosen = _encoder(encoder, config.arms)
+    corpus = _corpus(lab, worlds, config.arms, chosen)
+    asked = None
+    if chosen is not None and corpus.vectors is not None:
+        asked = pad_lanes(vectors_for(lab, chosen, queries["text"].to_list(), "query").vectors)
+    rows = [
+        _propose(corpus, config.arms, query, None if asked is None else asked[position])
+        for position, query in enumerate(queries.iter_rows(named=True))
+    ]
+    width = max((row["span"].size for row in rows), default=0)
+    table = {name: _padded([row[name] for row in rows], width) for name in rows[0]}
+    span = table.pop("span").astype(np.int64)
+    valid = span >= 0
+    span[~valid] = -1
+    at = np.broadcast_to(queries["asked_at"].to_numpy()[:, None], span.shape)
+    features, codes, notices = _features(spans, span, at, accesses)
+    notices |= corpus.notices | {
+        "abstained_queries": 0 if asked is None else int((~asked.any(axis=1)).sum()),
+        "same_instant": int(np.isin(spans.enters, queries["asked_at"].to_numpy()).sum()),
+    }
+    return Candidates(
+        queries=queries,
+        spans=spans.frame,
+        span=span,
+        features={**table, **features},
+        codes=codes,
+        vectors=corpus.vectors,
+        token_sets=corpus.token_sets,
+        labels=_judgeable(labels, queries, spans),
+        expectations=expectations or {},
+        stamp=Stamp(
+            setup=config.setup,
+            data=data[:8],
+            encoder=_told(chosen, config.arms),
+            vectors="" if asked is None else _sha(asked, corpus.vectors),
+        ),
+        notices=notices,
+    )
+
+
+def _encoder(encoder: Encoder | str | None, arms: Arms) -> Encoder | None:
+    if arms.dense is None:
+        return None
+    chosen, reason = (encoder, "") if not isinstance(encoder, str | None) else resolve(encoder)
+    if chosen is None and arms.lexical is None:
+        message = f"arms.dense is the only arm and no encoder can run: {reason}"
+        raise ParameterError(message)
+    return chosen
+
+
+def _corpus(lab: Lab, worlds: Worlds, arms: Arms, encoder: Encoder | None) -> _Corpus:
+    texts = worlds.spans.frame["text"].to_list()
+    index, token_sets, vectors = None, None, None
+    notices = {"untold_spans": worlds.spans.untold}
+    if arms.lexical is not None:
+        tokenise = TOKENIZERS[arms.lexical.tokeniser]
+        tokens = [tokenise(text) for text in texts]
+        index = PostingIndex.build(tokens)
+        token_sets = [frozenset(words) for words in tokens]
+    if arms.dense is not None:
+        notices["dense_arm_missing"] = int(encoder is None)
+    if encoder is not None:
+        vectors = pad_lanes(vectors_for(lab, encoder, texts, "passage").vectors)
+        notices["zero_vectors"] = int((~vectors.any(axis=1)).sum())
+    return _Corpus(worlds, index, token_sets, vectors, notices)
+
+
+def _propose(
+    corpus: _Corpus, arms: Arms, query: Mapping[str, Any], vector: NDArray[np.float32] | None
+) -> dict[str, NDArray[Any]]:
+    """One query's union of the arms' first rows, in memory_id order, with scores and ranks."""
+    at, worlds = int(query["asked_at"]), corpus.worlds
+    world = worlds.world(at, query["scope"])
+    allowed = world & worlds.proposable(at)
+    size = world.size
+    scores: dict[str, NDArray[np.float64]] = {}
+    firsts: dict[str, NDArray[np.intp]] = {}
+    if arms.dense is not None:
+        scores["dense"], firsts["dense"] = np.full(size, np.nan), np.array([], dtype=np.intp)
+        if vector is not None and corpus.vectors is not None and vector.any():
+            # A zero vector has no direction: its row, or the whole arm, abstains.
+            rows = np.flatnonzero(allowed & corpus.vectors.any(axis=1))
+            scores["dense"][rows] = exact_cosine(vector, corpus.vectors[rows])
+            near = np.nan_to_num(scores["dense"], nan=-2.0) >= arms.dense.min_cosine
+            firsts["dense"] = top(scores["dense"], near, arms.dense.width)
+    if arms.lexical is not None and corpus.index is not None:
+        counted = world if worlds.admit.statistics == "world" else worlds.alive(at)
+        words = TOKENIZERS[arms.lexical.tokeniser](query["text"])
+        scores["lexical"] = corpus.index.scores(
+            words, k1=arms.lexical.k1, b=arms.lexical.b, world=counted
+        )
+        matched = allowed & (scores["lexical"] > 0)
+        firsts["lexical"] = top(scores["lexical"], matched, arms.lexical.width)
+    union = np.unique(np.concatenate(list(firsts.values()))).astype(np.int64)
+    found: dict[str, NDArray[Any]] = {"span": union}
+    for arm, first in firsts.items():
+        ranks = np.full(size, np.nan)
+        ranks[first] = np.arange(1, first.size + 1)
+        found[f"{arm}_score"] = scores[arm][union]
+        found[f"{arm}_rank"] = ranks[union]
+    return found
+
+
+def _padded(rows: list[NDArray[Any]], width: int) -> NDArray[np.float64]:
+    out = np.full((len(rows), width), np.nan)
+    for position, row in enumerate(rows):
+        out[position, : row.size] = row
+    return np.where(np.isnan(out), np.nan, out)
+
+
+def _features(
+    spans: SpanTable, span: NDArray[np.int64], at: NDArray[np.int64], accesses: pl.DataFrame
+) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[str, ...]], dict[str, int]]:
+    valid, row = span >= 0, np.maximum(span, 0)
+    frame = spans.frame
+    age = np.where(valid, (at - spans.event[row]) / DAY_US, np.nan)
+    future = valid & (age < 0)
+    features: dict[str, NDArray[Any]] = {
+        "age_days": np.where(future, 0.0, age),
+        "superseded": np.where(valid, spans.superseded[row] < at, 0).astype(np.float64),
+        "retracted": np.where(valid, spans.retracted[row] < at, 0).astype(np.float64),
+    }
+    for name in ("salience", "confidence"):
+        values = frame[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        features[name] = np.where(valid, values[row], np.nan)
+    for name in ("tokens", "chars"):
+        features[name] = np.where(valid, frame[name].fill_null(0).to_numpy()[row], 0)
+    features["pinned"] = np.where(valid, frame["pinned"].fill_null(value=False).to_numpy()[row], 0)
+    codes = {}
+    for name in CODED:
+        texts = frame[name].fill_null("").to_list()
+        codes[name] = tuple(sorted(set(texts)))
+        lookup = {text: code for code, text in enumerate(codes[name])}
+        coded = np.array([lookup[text] for text in texts], dtype=np.int64)
+        features[name] = np.where(valid, coded[row] if coded.size else -1, -1)
+    ids = frame["memory_id"].to_list()
+    number = {memory_id: position for position, memory_id in enumerate(sorted(set(ids)))}
+    memory = np.array([number[memory_id] for memory_id in ids], dtype=np.int64)
+    used = accesses.filter(pl.col("memory_id").is_in(list(number)))
+    log = AccessLog(
+        np.array([number[m] for m in used["memory_id"].to_list()], dtype=np.int64),
+        used["used_at"].to_numpy().astype(np.int64),
+        len(number),
+    )
+    counts = np.zeros(span.shape)
+    since = np.full(span.shape, np.nan)
+    counts[valid], since[valid] = log.before(memory[span[valid]], at[valid])
+    features |= {"access_count": counts, "days_since_access": since}
+    notices = {
+        "future_timestamps": int(future.sum()),
+        "untimed_candidates": int((valid & np.isnan(age)).sum()),
+        "missing_salience": int((valid & np.isnan(features["salience"])).sum()),
+    }
+    return features, codes, notices
+
+
+def _judgeable(labels: pl.DataFrame, queries: pl.DataFrame, spans: SpanTable) -> pl.DataFrame:
+    """Mark labels whose memory did not exist when the query was asked: they judge nothing."""
+    if labels.height == 0:
+        return labels
+    open_from: dict[str, list[int]] = {}
+    for row, memory_id in enumerate(spans.frame["memory_id"].to_list()):
+        open_from.setdefault(memory_id, []).append(row)
+    asked = dict(zip(queries["query_id"], queries["asked_at"], strict=True))
+    exists = [
+        any(
+            spans.enters[row] < asked[query_id] <= spans.leaves[row]
+            for row in open_from.get(memory_id, [])
+        )
+        for query_id, memory_id in labels.select("query_id", "memory_id").iter_rows()
+    ]
+    return labels.with_columns(pl.Series("exists", exists, dtype=pl.Boolean))
+
+
+def _told(encoder: Encoder | None, arms: Arms) -> str:
+    if arms.dense is None:
+        return NO_DENSE_ARM
+    return DEGRADED if encoder is None else encoder.encoder_id
+
+
+def _sha(*arrays: NDArray[Any] | None) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(b"" if array is None else array.tobytes())
+    return digest.hexdigest()[:8]

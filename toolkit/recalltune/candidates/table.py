@@ -1,0 +1,142 @@
+"""The candidate table: one row per (query, memory), as of the query's time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recalltune.errors import ContractError, ParameterError, nearest
+
+__all__ = ["DEGRADED", "NO_DENSE_ARM", "QUERY_COLUMNS", "Candidates", "Stamp"]
+
+NO_DENSE_ARM = "no dense arm"
+DEGRADED = "missing: lexical only"
+
+QUERY_COLUMNS: Mapping[str, Any] = {
+    "query_id": pl.String,
+    "text": pl.String,
+    "asked_at": pl.Int64,
+    "scope": pl.String,
+    "profile": pl.String,
+    "top_k": pl.Int64,
+    "session": pl.String,
+    "kind": pl.String,
+    "lang": pl.String,
+    "split": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Digests that say which inputs made a table; runs with different stamps are not compared."""
+
+    setup: str
+    """Digest of the admit and arms models."""
+    data: str
+    """Digest of the store's content."""
+    encoder: str
+    """encoder_id; NO_DENSE_ARM where none was asked for, DEGRADED where none could run."""
+    vectors: str = ""
+    """Digest of the vectors used; empty without a dense arm."""
+
+    def refusal(self, other: Stamp) -> str | None:
+        """Say why runs with these two stamps must not be compared; None where they may be."""
+        if self.data != other.data:
+            return f"the data differ ({self.data}, {other.data})"
+        used = {stamp.encoder for stamp in (self, other)} - {NO_DENSE_ARM}
+        if DEGRADED in used:
+            return "a run without its encoder is degraded to lexical only"
+        if len(used) > 1:
+            return f"the encoders differ ({', '.join(sorted(used))})"
+        digests = {stamp.vectors for stamp in (self, other)} - {""}
+        return "the vectors differ" if len(digests) > 1 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What every stage reads: (Q, C) arrays whose columns stand in memory_id order.
+
+    Column order is the tie rule, so no stage ever compares ids. A row with fewer than C
+    candidates is padded on the right with span -1.
+    """
+
+    queries: pl.DataFrame
+    """Q rows; columns of QUERY_COLUMNS."""
+    spans: pl.DataFrame
+    """The memory spans that `span` points into: memory_id, text, layer, scope, ..."""
+    span: NDArray[np.int64]
+    """shape (Q, C); row of `spans`, -1 = padding."""
+    features: Mapping[str, NDArray[Any]]
+    """name -> shape (Q, C). NaN = the value is absent (a rank an arm did not give, no age)."""
+    codes: Mapping[str, tuple[str, ...]]
+    """For coded features (layer, category, tier, scope): the texts behind the integers."""
+    vectors: NDArray[np.float32] | None = None
+    """shape (S, d), unit or zero rows; one per row of `spans`."""
+    token_sets: Sequence[frozenset[str]] | None = None
+    """One per row of `spans`; for token similarity."""
+    labels: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """query_id, memory_id, role, gain: the judgements, when the queries are eval cases."""
+    expectations: Mapping[str, Any] = field(default_factory=dict)
+    """query_id -> the case's other expectations, for the verdict."""
+    stamp: Stamp = Stamp("none", "none", "none")
+    notices: Mapping[str, int] = field(default_factory=dict)
+    """What was clamped, withheld or missing, by name."""
+
+    def __post_init__(self) -> None:
+        shape = self.span.shape
+        if len(shape) != 2 or shape[0] != self.queries.height:
+            message = f"span must be ({self.queries.height}, C), got {shape}"
+            raise ContractError(message)
+        for name, values in self.features.items():
+            if values.shape != shape:
+                message = f"feature {name!r} must be {shape} to match span, got {values.shape}"
+                raise ContractError(message)
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """shape (Q, C); False on padding."""
+        return self.span >= 0
+
+    def feature(self, name: str) -> NDArray[Any]:
+        """Return one feature column, or say which exist."""
+        if name not in self.features:
+            message = f"candidates lack the feature {name!r}; {nearest(name, self.features)}"
+            raise ContractError(message)
+        return self.features[name]
+
+    def code(self, column: str, value: str) -> int:
+        """Return the integer that stands for ``value`` in a coded feature; -1 if it never occurs."""
+        known = self.codes.get(column, ())
+        return known.index(value) if value in known else -1
+
+    def memory_id(self, query: int, column: int) -> str:
+        """Return the id behind one cell."""
+        return str(self.spans["memory_id"][int(self.span[query, column])])
+
+    def position(self, query_id: str) -> int:
+        """Return the row of one query."""
+        known = self.queries["query_id"].to_list()
+        if query_id not in known:
+            message = f"query_id {query_id!r} is unknown; {nearest(query_id, known)}"
+            raise ParameterError(message)
+        return known.index(query_id)
+
+    def take(self, rows: Sequence[int]) -> Candidates:
+        """Return the same table for some of the queries, in the order given."""
+        index = np.asarray(rows, dtype=np.int64)
+        kept = self.queries[index.tolist()]
+        labels = self.labels
+        if labels.height:
+            labels = labels.filter(pl.col("query_id").is_in(kept["query_id"].to_list()))
+        return replace(
+            self,
+            queries=kept,
+            span=self.span[index],
+            features={name: values[index] for name, values in self.features.items()},
+            labels=labels,
+        )

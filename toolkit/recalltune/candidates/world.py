@@ -1,0 +1,110 @@
+"""What existed for a query: spans in arrays, and the mask of one query's world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recalltune.candidates.settings import Admit
+
+__all__ = ["DAY_US", "AccessLog", "SpanTable", "Worlds"]
+
+DAY_US = 86_400_000_000
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class SpanTable:
+    """Spans that enter at some time, as arrays; row order is memory_id, then version.
+
+    An event at time e is seen by a query at t iff e < t. Spans never told to anyone are not here.
+    """
+
+    frame: pl.DataFrame
+    enters: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+    superseded: NDArray[np.int64]
+    retracted: NDArray[np.int64]
+    event: NDArray[np.float64]
+    """Microseconds; NaN = the source gave no time: it exists from the beginning, without age."""
+    scope: NDArray[np.str_]
+    untold: int
+    """Spans left out because nobody was told them."""
+
+    @classmethod
+    def of(cls, spans: pl.DataFrame, audience: str) -> SpanTable:
+        """Build the table from `store.read_spans` for one audience."""
+        mine = spans.filter(pl.col("audience").is_in(["everyone", audience]))
+        told = mine.filter(pl.col("enters_at").is_not_null()).sort("memory_id", "version")
+
+        def times(column: str, absent: int) -> NDArray[np.int64]:
+            return told[column].fill_null(absent).to_numpy().astype(np.int64)
+
+        return cls(
+            frame=told,
+            enters=times("enters_at", 0),
+            leaves=times("leaves_at", _NEVER),
+            superseded=times("superseded_at", _NEVER),
+            retracted=times("retracted_at", _NEVER),
+            event=told["event_at"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy(),
+            scope=np.array(told["scope"].fill_null("").to_list(), dtype=np.str_),
+            untold=mine.height - told.height,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds:
+    """The rules of one admit model over one span table."""
+
+    spans: SpanTable
+    admit: Admit
+
+    def alive(self, at: int) -> NDArray[np.bool_]:
+        """Shape (S,); spans open at ``at``, in every scope."""
+        return (self.spans.enters < at) & (at <= self.spans.leaves)
+
+    def world(self, at: int, scope: str | None) -> NDArray[np.bool_]:
+        """Shape (S,); W(q): open at ``at`` and in scope. No scope means every scope."""
+        alive = self.alive(at)
+        if scope is None:
+            return alive
+        if self.admit.scope_match == "family" and ":" not in scope:
+            return alive & np.char.startswith(self.spans.scope, scope)
+        return alive & (self.spans.scope == scope)
+
+    def proposable(self, at: int) -> NDArray[np.bool_]:
+        """Shape (S,); spans the status filters let an arm propose."""
+        allowed = np.ones(self.spans.enters.shape, dtype=np.bool_)
+        if self.admit.superseded == "hide":
+            allowed &= self.spans.superseded >= at
+        if self.admit.retracted == "hide":
+            allowed &= self.spans.retracted >= at
+        return allowed
+
+
+class AccessLog:
+    """Access counts and last accesses as of a time, for many (memory, time) pairs at once."""
+
+    def __init__(self, memory: NDArray[np.int64], used_at: NDArray[np.int64], count: int) -> None:
+        order = np.lexsort((used_at, memory))
+        self._used = used_at[order]
+        self._times = np.unique(used_at)
+        self._stride = self._times.size + 1
+        self._key = memory[order] * self._stride + np.searchsorted(self._times, self._used)
+        self._first = np.searchsorted(memory[order], np.arange(count))
+
+    def before(
+        self, memory: NDArray[np.int64], at: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return (count, days since the last access or NaN) strictly before ``at``, elementwise."""
+        position = np.searchsorted(
+            self._key, memory * self._stride + np.searchsorted(self._times, at)
+        )
+        counts = position - self._first[memory]
+        since = np.full(memory.shape, np.nan)
+        used = counts > 0
+        since[used] = (at[used] - self._used[position[used] - 1]) / DAY_US
+        return counts.astype(np.float64), since

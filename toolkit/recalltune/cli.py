@@ -1,0 +1,313 @@
+"""The command line: each verb is one library call. Exit 0 fine, 1 a finding, 2 bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+import recalltune as rt
+from recalltune.errors import ParameterError, RecalltuneError
+from recalltune.evaluate.run import DEFAULT_METRICS
+from recalltune.pipeline.config import RankingConfig, load_config
+from recalltune.production.recallnest import import_recallnest
+from recalltune.report.terminal import (
+    choice_lines,
+    evaluation_lines,
+    import_lines,
+    table_lines,
+)
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="recalltune",
+    help="Tune which memories an agent recalls: replay, sweep, judge, export.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Database = Annotated[Path, typer.Option("--db", help="The lab file (DuckDB).")]
+ConfigOption = Annotated[
+    str, typer.Option("--config", help="A preset, a TOML file or a production config file.")
+]
+EncoderOption = Annotated[
+    str | None,
+    typer.Option("--encoder", help="multilingual, minilm, a folder, a hub id, precomputed:FILE."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
+CasesOption = Annotated[str, typer.Option("--cases", help="Name of a case set in the lab.")]
+
+
+def _config(source: str) -> RankingConfig:
+    if Path(source).suffix == ".json":
+        return import_recallnest(Path(source)).config
+    return load_config(source)
+
+
+def _existing(db: Path) -> rt.Lab:
+    if not db.exists():
+        message = f"--db {db} does not exist; make it with: recalltune ingest --db {db} PATH..."
+        raise ParameterError(message)
+    return rt.open(db)
+
+
+def _say(lines: list[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def _say_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for report, charts and config.")] = Path(
+        "out"
+    ),
+    data: Annotated[Path, typer.Option("--data", help="Folder with the demo corpus.")] = Path("data"),
+    encoder: EncoderOption = None,
+) -> None:
+    """Run the whole journey on the demo data. Example: recalltune demo --out out."""
+    from recalltune.report.demo import run_demo
+
+    run_demo(data, out, encoder=encoder, say=typer.echo)
+
+
+@app.command()
+def ingest(
+    db: Database,
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders to read.")],
+    format_: Annotated[str, typer.Option("--format", help="auto, or a format by name.")] = "auto",
+    scope: Annotated[str | None, typer.Option(help="Scope for files that name none.")] = None,
+    layer: Annotated[str | None, typer.Option(help="Layer for items that name none.")] = None,
+    turns_as_memories: Annotated[
+        bool, typer.Option(help="Make each kept turn a memory as well.")
+    ] = False,
+    json_: JsonOption = False,
+) -> None:
+    """Read files into the lab. Example: recalltune ingest --db lab.duckdb ~/notes session.jsonl."""
+    lab = rt.open(db)
+    report = rt.ingest(
+        lab, paths, format=format_, scope=scope, layer=layer, turns_as_memories=turns_as_memories
+    )
+    if json_:
+        _say_json({"files": report.frame.to_dicts(), "dropped": report.dropped.to_dicts()})
+    else:
+        _say(import_lines(report))
+
+
+@app.command()
+def cases(
+    db: Database,
+    files: Annotated[list[Path], typer.Argument(help="Case files in RecallNest's JSON format.")],
+    name: Annotated[str, typer.Option("--set", help="Name of the case set.")] = "cases",
+) -> None:
+    """Read eval cases. Example: recalltune cases --db lab.duckdb cases.json --set mine."""
+    lab = _existing(db)
+    for file in files:
+        report = rt.load_cases(lab, file, case_set=name)
+        typer.echo(report.sentence())
+
+
+@app.command()
+def evaluate(
+    db: Database,
+    cases: CasesOption,
+    config: ConfigOption,
+    baseline: Annotated[
+        str | None, typer.Option(help="A second config to compare with, case by case.")
+    ] = None,
+    encoder: EncoderOption = None,
+    by: Annotated[str | None, typer.Option(help="Slice by kind, lang, split or session.")] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Score a config. Example: recalltune evaluate --db lab.duckdb --cases mine --config textbook."""
+    lab = _existing(db)
+    setting = _config(config)
+    table = rt.candidates(lab, cases, setting, encoder=encoder)
+    result = rt.evaluate(table, setting)
+    if baseline is None:
+        if json_:
+            typer.echo(result.to_json())
+        else:
+            _say(evaluation_lines(result, by=by))
+        return
+    other = _config(baseline)
+    before = rt.evaluate(rt.candidates(lab, cases, other, encoder=encoder), other)
+    changes = [
+        vars(rt.difference(before, result, metric)) for metric in DEFAULT_METRICS
+    ]
+    if json_:
+        _say_json(changes)
+    else:
+        _say(table_lines(pl.DataFrame(changes)))
+
+
+@app.command()
+def explain(
+    db: Database,
+    config: ConfigOption,
+    query: Annotated[str | None, typer.Argument(help="What is asked.")] = None,
+    case: Annotated[str | None, typer.Option("--case", help="SET/CASE instead of a query.")] = None,
+    at: Annotated[str | None, typer.Option(help="ISO 8601 with zone; default: after the data.")] = None,
+    scope: Annotated[str | None, typer.Option(help="Scope to search; default: all.")] = None,
+    encoder: EncoderOption = None,
+    top: Annotated[int, typer.Option(min=1, max=100, help="How many hits.")] = 5,
+) -> None:
+    """Show what every stage did. Example: recalltune explain --db F --config textbook "backup"."""
+    lab = _existing(db)
+    setting = _config(config)
+    if (query is None) == (case is None):
+        raise ParameterError("give either a query or --case SET/CASE, exactly one of the two")
+    if case is not None:
+        case_set, _, case_id = case.partition("/")
+        table = rt.candidates(lab, case_set, setting, encoder=encoder)
+    else:
+        case_id = "query"
+        table = rt.ask(
+            lab, str(query), setting, at=_instant(at), scope=scope, encoder=encoder
+        )
+    evidence = rt.explain(table, setting, case_id)
+    last = evidence.filter(pl.col("step") == evidence["step"].max())
+    shown = last.filter(pl.col("rank") <= top).sort("rank")["memory_id"].to_list()
+    for memory_id in shown:
+        rows = evidence.filter(pl.col("memory_id") == memory_id).sort("step")
+        typer.echo(f"\n{memory_id}")
+        _say(table_lines(rows.select("stage", "scale", "shift", "before", "after", "rank")))
+
+
+def _instant(at: str | None) -> int | None:
+    if at is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        message = f"--at must be ISO 8601 such as 2026-05-01T09:00:00+00:00, got {at!r}"
+        raise ParameterError(message) from None
+    if moment.tzinfo is None:
+        message = f"--at needs a time zone, got {at!r}; nearest: {at}+00:00"
+        raise ParameterError(message)
+    since = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+@app.command()
+def replay(
+    db: Database,
+    config: ConfigOption,
+    session: Annotated[str | None, typer.Option(help="One session; default: all.")] = None,
+    scope: Annotated[str | None, typer.Option(help="Scope the agent searched; default: all.")] = None,
+    encoder: EncoderOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Walk a transcript through time. Example: recalltune replay --db F --config textbook."""
+    lab = _existing(db)
+    result = rt.replay(
+        lab, _config(config), session=session, scope=scope, encoder=encoder, save=True
+    )
+    if json_:
+        _say_json({"run_id": result.run_id, "steps": result.steps.to_dicts()})
+    else:
+        _say(table_lines(result.steps))
+
+
+@app.command()
+def sweep(
+    db: Database,
+    cases: CasesOption,
+    config: ConfigOption,
+    space: Annotated[Path, typer.Option("--space", help="TOML with a table [space].")],
+    encoder: EncoderOption = None,
+    largest: Annotated[int, typer.Option(help="Confirm a grid up to this size.")] = 200_000,
+) -> None:
+    """Score a whole grid and keep it. Example: recalltune sweep --db F --cases S --config textbook --space s.toml."""
+    from recalltune.report.terminal import bar
+
+    lab = _existing(db)
+    setting = _config(config)
+    table = rt.candidates(lab, cases, setting, encoder=encoder)
+    grid = rt.load_space(space)
+    with bar(grid.size, "sweep") as step:
+        result = rt.sweep(table, setting, grid, largest=largest, progress=step)
+    sweep_id = rt.save_sweep(lab, result, case_set=cases)
+    typer.echo(repr(result))
+    typer.echo(f"sweep {sweep_id}   next: recalltune choose --db {db} --sweep {sweep_id}")
+
+
+@app.command()
+def choose(
+    db: Database,
+    sweep: Annotated[str, typer.Option("--sweep", help="Id printed by recalltune sweep.")],
+    metric: Annotated[str, typer.Option(help="Metric that decides, fixed before looking.")] = "ndcg@10",
+    encoder: EncoderOption = None,
+    out: Annotated[Path | None, typer.Option(help="Write the chosen config there (TOML).")] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Name the winner, or say there is none. Example: recalltune choose --db F --sweep ID --out c.toml."""
+    from recalltune.sweep.saving import load_sweep
+
+    lab = _existing(db)
+    result, table = load_sweep(lab, sweep, encoder=encoder)
+    choice = rt.choose(result, metric, candidates=table)
+    if json_:
+        _say_json(choice.record())
+    else:
+        _say(choice_lines(choice))
+    if out is not None:
+        out.write_text(choice.chosen.to_toml(), encoding="utf-8")
+        typer.echo(f"wrote {out}")
+
+
+@app.command()
+def export(
+    config: Annotated[str, typer.Argument(help="The chosen config: TOML file or preset.")],
+    into: Annotated[Path, typer.Option("--into", help="File to write.")],
+    to: Annotated[str, typer.Option("--to", help="json or recallnest.")] = "json",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes, write nothing.")] = False,
+) -> None:
+    """Write a chosen config. Example: recalltune export chosen.toml --to recallnest --into config.json."""
+    report = rt.export(_config(config), into, to=to, dry_run=dry_run)
+    _say(report.lines())
+
+
+@app.command()
+def report(
+    db: Database,
+    cases: CasesOption,
+    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")] = Path("report.html"),
+    config: Annotated[str, typer.Option("--config", help="The current default.")] = "textbook",
+    encoder: EncoderOption = None,
+) -> None:
+    """Write a self-contained page. Example: recalltune report --db F --cases S --out report.html."""
+    from recalltune.report.journey import write_report
+
+    lab = _existing(db)
+    typer.echo(str(write_report(lab, cases, _config(config), out, encoder=encoder)))
+
+
+def main() -> None:
+    """Run the command line; bad input ends in one line and exit code 2, never in a traceback."""
+    try:
+        app(standalone_mode=False)
+    except RecalltuneError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except typer.Exit as leaving:
+        sys.exit(leaving.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        typer.echo("stopped; nothing was half written", err=True)
+        sys.exit(130)
+    except Exception as error:
+        if type(error).__module__.startswith(("click", "typer")) and hasattr(error, "format_message"):
+            typer.echo(f"error: {error.format_message()}", err=True)
+            sys.exit(2)
+        raise

@@ -1,0 +1,315 @@
+"""One config over one case set: what is shown, what it scores, case by case and overall."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recalltune.candidates.table import Candidates, Stamp
+from recalltune.errors import ContractError, ParameterError
+from recalltune.evaluate.catalogue import measure, parse_metric
+from recalltune.evaluate.clusters import Clusters
+from recalltune.evaluate.intervals import percentile_interval
+from recalltune.evaluate.judged import judge
+from recalltune.evaluate.verdict import strict_verdict
+from recalltune.pipeline.config import RankingConfig
+from recalltune.pipeline.ranks import ranks_in_list
+from recalltune.pipeline.run import check_setup, profile_groups, run, with_profile
+
+__all__ = ["DEFAULT_METRICS", "Evaluation", "Shown", "evaluate", "in_split", "rank", "shown_hits"]
+
+DEFAULT_METRICS = (
+    "ndcg@10",
+    "mrr@10",
+    "map",
+    "recall@10",
+    "recall_any@10",
+    "recall_all@10",
+    "hard_negative_rate@3",
+    "order_violations",
+)
+_SEED = 20_260_101
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The list each query is shown, and the score of every candidate."""
+
+    order: NDArray[np.intp]
+    """shape (Q, K), candidate columns best first, -1 after the last."""
+    score: NDArray[np.float64]
+    """shape (Q, C)."""
+    accounts: pl.DataFrame
+    """query_id, layer, candidates, picked, dropped, oversize, tokens, cap, floor."""
+
+
+def rank(candidates: Candidates, config: RankingConfig) -> Shown:
+    """Rank every query; a case's profile selects the config's profile of that name.
+
+    Raises
+    ------
+    ContractError
+        If the candidates were made with other admit or arms models.
+    ParameterError
+        If a case names a profile the config does not have.
+    """
+    check_setup(candidates, config)
+    shape = candidates.span.shape
+    lists: list[tuple[list[int], NDArray[np.intp]]] = []
+    score = np.zeros(shape)
+    for profile, rows in profile_groups(candidates, config).items():
+        state = run(candidates.take(rows), with_profile(config, profile))
+        lists.append((rows, state.listed()))
+        score[rows] = state.score
+    order = np.full((shape[0], max((o.shape[1] for _, o in lists), default=0)), -1, dtype=np.intp)
+    for rows, listed in lists:
+        order[np.asarray(rows, dtype=np.intp), : listed.shape[1]] = listed
+    return Shown(order, score, _accounts(candidates, config, order))
+
+
+def _accounts(
+    candidates: Candidates, config: RankingConfig, order: NDArray[np.intp]
+) -> pl.DataFrame:
+    """Count candidates and places per query and layer, whatever selection did it."""
+    select = next((stage for stage in config.stages if stage.kind == "select"), None)
+    layer = candidates.feature("layer")
+    tokens = candidates.feature("tokens")
+    shown = np.zeros(candidates.span.shape, dtype=np.bool_)
+    rows, places = np.nonzero(order >= 0)
+    shown[rows, order[rows, places]] = True
+    frames = []
+    for code, name in enumerate(candidates.codes["layer"]):
+        mine = candidates.valid & (layer == code)
+        picked = mine & shown
+        budget = None if select is None else select.budget_tokens
+        oversize = mine & (tokens > budget) if budget else np.zeros_like(mine)
+        frames.append(
+            pl.DataFrame(
+                {
+                    "query_id": candidates.queries["query_id"],
+                    "layer": [name] * candidates.queries.height,
+                    "candidates": mine.sum(axis=1),
+                    "picked": picked.sum(axis=1),
+                    "dropped": (mine & ~shown).sum(axis=1),
+                    "oversize": oversize.sum(axis=1),
+                    "tokens": np.where(picked, tokens, 0).sum(axis=1).astype(np.int64),
+                }
+            ).with_columns(
+                pl.lit(None if select is None else select.caps.get(name), pl.Int64).alias("cap"),
+                pl.lit(0 if select is None else select.floors.get(name, 0), pl.Int64).alias(
+                    "floor"
+                ),
+            )
+        )
+    return pl.concat(frames).sort("query_id", "layer")
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What one config scored on one case set."""
+
+    config: RankingConfig
+    stamp: Stamp
+    metrics: tuple[str, ...]
+    cases: pl.DataFrame
+    """One row a case: query_id, session, kind, lang, split, shown, tokens, passed, reason, and one
+    column a metric; null where the metric is undefined for the case."""
+    hits: pl.DataFrame
+    """query_id, rank, memory_id, score, layer, superseded, tokens."""
+    accounts: pl.DataFrame
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Labels that judge nothing, cases without labels, cases with an empty list."""
+
+    def summary(self, by: str | None = None, *, resamples: int = 2_000) -> pl.DataFrame:
+        """Return metric, slice, mean, lo, hi, n, undefined: means with 95 % intervals.
+
+        Parameters
+        ----------
+        by
+            A column of `cases` to slice by, such as "kind" or "lang"; None is all cases.
+        resamples
+            Bootstrap resamples of whole sessions.
+        """
+        if by is not None and by not in self.cases.columns:
+            message = f"cases have no column {by!r} to slice by; use kind, lang, split or session"
+            raise ParameterError(message)
+        slices = [None] if by is None else self.cases[by].unique().sort().to_list()
+        rows = []
+        for value in slices:
+            part = self.cases if by is None else self.cases.filter(pl.col(by).eq_missing(value))
+            for metric in (*self.metrics, "passed", "tokens"):
+                rows.append(
+                    {"metric": metric, "slice": "all" if by is None else str(value)}
+                    | _mean(part, metric, resamples)
+                )
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def value(self, metric: str) -> float:
+        """Return the mean of one metric over the cases it is defined for."""
+        return float(self.cases[metric].cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
+
+    def to_json(self) -> str:
+        """Return summary, slices and counts as JSON, without any text of the data."""
+        return json.dumps(
+            {
+                "config": self.config.fingerprint,
+                "data": self.stamp.data,
+                "encoder": self.stamp.encoder,
+                "counts": dict(self.counts),
+                "summary": self.summary().to_dicts(),
+            },
+            allow_nan=False,
+            indent=2,
+        )
+
+
+def _mean(part: pl.DataFrame, metric: str, resamples: int) -> dict[str, Any]:
+    defined = part.filter(pl.col(metric).is_not_null())
+    row: dict[str, Any] = {"mean": None, "lo": None, "hi": None, "n": defined.height}
+    row["undefined"] = part.height - defined.height
+    if defined.height:
+        values = defined[metric].cast(pl.Float64).to_numpy()
+        row["mean"] = float(values.mean())
+        clusters = Clusters.of(defined["session"].fill_null(defined["query_id"]).to_list())
+        if clusters.count > 1:
+            rng = np.random.default_rng(_SEED)
+            interval = percentile_interval(
+                clusters.sums(values), clusters.sizes, rng=rng, resamples=resamples
+            )
+            row |= {"lo": interval.low, "hi": interval.high}
+    return row
+
+
+def evaluate(
+    candidates: Candidates,
+    config: RankingConfig,
+    *,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    split: str | None = None,
+) -> Evaluation:
+    """Score ``config`` on the cases the candidates were made for.
+
+    Parameters
+    ----------
+    candidates
+        From `candidates(lab, case_set, config)`.
+    config
+        Ranked as it stands; a case's profile is honoured.
+    metrics
+        Names such as ``ndcg@10``; one value a case each.
+    split
+        "tune" or "held_out": only these cases; None is all of them.
+
+    Raises
+    ------
+    ParameterError
+        If a metric or split is unknown.
+    ContractError
+        If the candidates carry no labels, or were made for another config.
+    """
+    for name in metrics:
+        parse_metric(name)
+    if split is not None:
+        candidates = in_split(candidates, split)
+    shown = rank(candidates, config)
+    judged = judge(candidates)
+    ranks = ranks_in_list(shown.order, judged.slots)
+    hits = shown_hits(candidates, shown)
+    size = (shown.order >= 0).sum(axis=1)
+    columns = {name: _nullable(measure(name, ranks, judged.labels)) for name in metrics}
+    tokens = np.where(
+        shown.order >= 0,
+        np.take_along_axis(candidates.feature("tokens"), np.maximum(shown.order, 0), axis=1),
+        0,
+    ).sum(axis=1)
+    verdicts = [
+        strict_verdict(
+            kind=query["kind"],
+            expectations=candidates.expectations.get(query["query_id"], {}),
+            top_k=query["top_k"],
+            ranks=dict(zip(judged.memory_ids[begin:end], ranks[begin:end].tolist(), strict=True)),
+            gains=judged.labels.gains[begin:end],
+            hard_negative=judged.labels.hard_negative[begin:end],
+            order=judged.labels.order[begin:end],
+            shown_texts=_texts(candidates, shown, row),
+        )
+        for row, (query, begin, end) in enumerate(
+            zip(
+                candidates.queries.iter_rows(named=True),
+                judged.labels.offsets[:-1],
+                judged.labels.offsets[1:],
+                strict=True,
+            )
+        )
+    ]
+    cases = candidates.queries.select("query_id", "session", "kind", "lang", "split").with_columns(
+        pl.Series("shown", size),
+        pl.Series("tokens", tokens.astype(np.int64)),
+        pl.Series("passed", [verdict.passed for verdict in verdicts], dtype=pl.Boolean),
+        pl.Series("reason", [verdict.reason for verdict in verdicts], dtype=pl.String),
+        *(pl.Series(name, values) for name, values in columns.items()),
+    )
+    return Evaluation(
+        config=config,
+        stamp=candidates.stamp,
+        metrics=tuple(metrics),
+        cases=cases,
+        hits=hits,
+        accounts=shown.accounts,
+        counts={
+            "labels_not_yet": len(judged.not_yet),
+            "cases_without_target": int((~np.isfinite(_targets(judged.labels))).sum()),
+            "empty_lists": int((size == 0).sum()),
+            **candidates.notices,
+        },
+    )
+
+
+def _targets(labels: Any) -> NDArray[np.float64]:
+    return measure("recall", np.full(labels.gains.shape, np.nan), labels)
+
+
+def in_split(candidates: Candidates, split: str) -> Candidates:
+    """Return the cases of one split."""
+    rows = [row for row, name in enumerate(candidates.queries["split"].to_list()) if name == split]
+    if not rows:
+        known = sorted({str(name) for name in candidates.queries["split"].to_list()})
+        message = f"no case is in the split {split!r}; splits here: {', '.join(known)}"
+        raise ParameterError(message)
+    return candidates.take(rows)
+
+
+def shown_hits(candidates: Candidates, shown: Shown) -> pl.DataFrame:
+    """Return query_id, rank, memory_id, score, layer, superseded, tokens of everything shown."""
+    rows, places = np.nonzero(shown.order >= 0)
+    columns = shown.order[rows, places]
+    span = candidates.span[rows, columns]
+    layers = np.array(candidates.codes["layer"], dtype=object)
+    return pl.DataFrame(
+        {
+            "query_id": candidates.queries["query_id"].gather(rows),
+            "rank": (places + 1).astype(np.int64),
+            "memory_id": candidates.spans["memory_id"].gather(span),
+            "score": shown.score[rows, columns],
+            "layer": layers[candidates.feature("layer")[rows, columns].astype(np.intp)].tolist(),
+            "superseded": candidates.feature("superseded")[rows, columns] > 0,
+            "tokens": candidates.feature("tokens")[rows, columns].astype(np.int64),
+        }
+    )
+
+
+def _texts(candidates: Candidates, shown: Shown, row: int) -> list[str]:
+    if "text" not in candidates.spans.columns:
+        raise ContractError("candidates.spans lack the column 'text'")
+    columns = shown.order[row][shown.order[row] >= 0]
+    return candidates.spans["text"].gather(candidates.span[row, columns]).to_list()
+
+
+def _nullable(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]

@@ -1,0 +1,1 @@
+"""Configs and the stages they list. In: candidates, a RankingConfig. Out: ordered lists."""

@@ -1,0 +1,140 @@
+"""What a stage is: a frozen model plus one pure function, of one of three forms.
+
+A score stage is affine in the score, so its operands depend on the candidates alone and are
+computed once per distinct parameter value, however many settings share them. A filter stage
+keeps rows. A list stage rearranges the ordered list. One run walks the stages once; a grid walks
+the tree of their distinct prefixes with the very same functions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from recalltune.candidates.table import Candidates
+from recalltune.errors import Settings
+from recalltune.rank.order import rank_order
+
+__all__ = ["Affine", "FilterStage", "ListStage", "ScoreStage", "Stage", "State", "compact"]
+
+Scores = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """score -> clip(score * scale + shift); the evidence one score stage leaves behind."""
+
+    scale: Scores | float = 1.0
+    shift: Scores | float = 0.0
+    clamp: tuple[float, float] | None = None
+
+    def __call__(self, score: Scores) -> Scores:
+        """Apply to scores of shape (..., Q, C)."""
+        moved = score
+        if not (isinstance(self.scale, float) and self.scale == 1.0):
+            moved = moved * self.scale
+        if not (isinstance(self.shift, float) and self.shift == 0.0):
+            moved = moved + self.shift
+        return moved if self.clamp is None else np.clip(moved, *self.clamp)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a run stands between two stages."""
+
+    score: Scores
+    """shape (Q, C)."""
+    alive: Mask
+    """shape (Q, C)."""
+    order: NDArray[np.intp] | None = None
+    """shape (Q, P), columns best first, -1 after the last; None while the score alone decides."""
+    limit: int | None = None
+    """Places shown, once a selection has said so and no order was needed for it."""
+    account: Any = None
+    """The last selection's account per layer."""
+    _listed: list[NDArray[np.intp]] = field(default_factory=list)
+
+    def listed(self) -> NDArray[np.intp]:
+        """Return the columns shown, best first, -1 after the last; computed at most once."""
+        if self.order is not None:
+            return self.order
+        if not self._listed:
+            order = rank_order(self.score, self.alive)
+            order = np.where(np.take_along_axis(self.alive, order, axis=-1), order, -1)
+            self._listed.append(order if self.limit is None else order[..., : self.limit])
+        return self._listed[0]
+
+
+class Stage(Settings, ABC):
+    """Base of every stage."""
+
+    kind: str
+    name: str = Field(default="", max_length=60, pattern=r"^[a-z0-9_]*$")
+    """Unique in its config; empty means: as the kind."""
+
+    form: ClassVar[str]
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the fields that have an effect; two models with equal ones rank alike."""
+        return self.model_dump(mode="json")
+
+    @abstractmethod
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Advance ``state`` by this stage."""
+
+
+class ScoreStage(Stage):
+    """A stage that moves scores: score * scale + shift, optionally clamped."""
+
+    form: ClassVar[str] = "score"
+
+    @abstractmethod
+    def affine(self, candidates: Candidates) -> Affine:
+        """Return the operands for every candidate; they never depend on the score."""
+
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Move the scores; ``operands`` may be handed in where a grid has them already."""
+        operands = self.affine(candidates) if operands is None else operands
+        return replace(state, score=operands(state.score), _listed=[])
+
+
+class FilterStage(Stage):
+    """A stage that drops rows."""
+
+    form: ClassVar[str] = "filter"
+
+    @abstractmethod
+    def keeps(self, state: State, candidates: Candidates) -> Mask:
+        """Return shape (Q, C), True where a row stays."""
+
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Drop the rows, from the list too where one exists."""
+        del operands
+        alive = state.alive & self.keeps(state, candidates)
+        order = state.order
+        if order is not None:
+            stays = np.take_along_axis(alive, np.maximum(order, 0), axis=-1)
+            order = compact(np.where(stays, order, -1))
+        return replace(state, alive=alive, order=order, _listed=[])
+
+
+class ListStage(Stage):
+    """A stage that rearranges or shortens the ordered list."""
+
+    form: ClassVar[str] = "list"
+
+    @abstractmethod
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Return the state with its new list."""
+
+
+def compact(order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Close the gaps (-1) in each list, keeping the order of the rest."""
+    gaps_last = np.argsort(order < 0, axis=-1, kind="stable")
+    return np.take_along_axis(order, gaps_last, axis=-1)

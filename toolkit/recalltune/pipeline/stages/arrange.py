@@ -1,0 +1,164 @@
+"""List stages: diversity, and the selection that layer places and the budget make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from recalltune.candidates.table import Candidates
+from recalltune.errors import ContractError
+from recalltune.pipeline.stage import Affine, ListStage, State, compact
+from recalltune.rank.diversity import cosine_matrix, defer, jaccard, mmr_batch
+from recalltune.rank.quota import select
+
+__all__ = ["Defer", "Diversify", "Select"]
+
+
+def pool_similarity(
+    candidates: Candidates, query: int, columns: NDArray[np.intp], similarity: str
+) -> NDArray[np.float64]:
+    """Return the (P, P) similarities of one query's first P columns."""
+    spans = candidates.span[query, columns]
+    if similarity == "jaccard":
+        if candidates.token_sets is None:
+            raise ContractError("candidates hold no token sets; the lexical arm makes them")
+        return jaccard([candidates.token_sets[int(span)] for span in spans])
+    if candidates.vectors is None:
+        raise ContractError(
+            "similarity 'cosine' needs vectors and no encoder ran; use similarity = 'jaccard'"
+        )
+    return cosine_matrix(candidates.vectors[spans])
+
+
+class Diversify(ListStage):
+    """Maximal marginal relevance over the top of the list; the rest follows unchanged."""
+
+    form: ClassVar[str] = "list"
+    kind: Literal["mmr"] = "mmr"
+    lambda_: float = Field(default=1.0, ge=0, le=1)
+    """[0, 1]. 1 is relevance only and leaves the order as it was; 0 is novelty only."""
+    pool: int = Field(default=50, ge=1, le=1_000)
+    """>= 1. How many places from the top take part."""
+    similarity: Literal["cosine", "jaccard"] = "cosine"
+    """Between vectors, or between token sets."""
+
+    def canonical(self) -> dict[str, Any]:
+        """At lambda_ 1 neither pool nor similarity matters."""
+        unread = {"pool", "similarity"} if self.lambda_ == 1.0 else set()
+        return self.model_dump(mode="json", exclude=unread)
+
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Reorder the pool of every query; relevance is min-maxed inside the pool."""
+        del operands
+        if self.lambda_ == 1.0:
+            return state
+        order = state.listed().copy()
+        pool = order[:, : self.pool]
+        present = pool >= 0
+        columns = np.maximum(pool, 0)
+        relevance = np.take_along_axis(state.score, columns, axis=1)
+        similarity = np.stack(
+            [
+                pool_similarity(candidates, query, columns[query], self.similarity)
+                for query in range(pool.shape[0])
+            ]
+        ) if pool.size else np.zeros((pool.shape[0], pool.shape[1], pool.shape[1]))
+        picked = mmr_batch(relevance, similarity, present, lambda_=self.lambda_)
+        reordered = np.take_along_axis(pool, np.maximum(picked, 0), axis=1)
+        order[:, : self.pool] = np.where(picked >= 0, reordered, -1)
+        return replace(state, order=order, _listed=[])
+
+
+class Defer(ListStage):
+    """Move a row to the tail when it is too similar to one already kept; nothing is removed."""
+
+    form: ClassVar[str] = "list"
+    kind: Literal["defer"] = "defer"
+    threshold: float = Field(default=0.85, ge=-1, le=1)
+    """[-1, 1]. Strictly more similar rows are deferred."""
+    similarity: Literal["cosine", "jaccard"] = "cosine"
+    """Between vectors, or between token sets."""
+
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Reorder each list; scores stay."""
+        del operands
+        order = state.listed().copy()
+        for query, row in enumerate(order):
+            columns = row[row >= 0]
+            if columns.size > 1:
+                similar = pool_similarity(candidates, query, columns, self.similarity)
+                row[: columns.size] = columns[defer(similar, threshold=self.threshold)]
+        return replace(state, order=order, _listed=[])
+
+
+class Select(ListStage):
+    """Fill top_k places: floors first, then by rank under caps, all within the token budget."""
+
+    form: ClassVar[str] = "list"
+    kind: Literal["select"] = "select"
+    top_k: int = Field(default=10, ge=1, le=1_000)
+    """>= 1. Places in the list."""
+    floors: dict[str, int] = Field(default_factory=dict)
+    """layer -> places reserved for its best items."""
+    caps: dict[str, int] = Field(default_factory=dict)
+    """layer -> most places it may take; a layer that is not named has none."""
+    budget_tokens: int | None = Field(default=None, ge=1)
+    """Tokens, >= 1; None is no budget. An item larger than it can never fit and is counted."""
+    packer: Literal["skip", "prefix"] = "skip"
+    """skip: pass over an item that does not fit. prefix: stop at the first that does not."""
+
+    @model_validator(mode="after")
+    def _floors_fit(self) -> Select:
+        for name, places in (("floors", self.floors), ("caps", self.caps)):
+            if any(count < 0 for count in places.values()):
+                message = f"{name} must be >= 0 for every layer"
+                raise ValueError(message)
+        promised = sum(self.floors.values())
+        if promised > self.top_k:
+            message = f"floors promise {promised} places but top_k is {self.top_k}"
+            raise ValueError(message)
+        for layer, floor in self.floors.items():
+            if floor > self.caps.get(layer, floor):
+                message = f"floors.{layer} {floor} is above caps.{layer} {self.caps[layer]}"
+                raise ValueError(message)
+        return self
+
+    def canonical(self) -> dict[str, Any]:
+        """Floors of 0 promise nothing; without a budget there is nothing to pack."""
+        fields = self.model_dump(mode="json")
+        fields["floors"] = {layer: n for layer, n in sorted(self.floors.items()) if n}
+        fields["caps"] = dict(sorted(self.caps.items()))
+        if self.budget_tokens is None:
+            del fields["packer"]
+        return fields
+
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Shorten each list; the account per layer stays in the state."""
+        del operands
+        if self._only_counts():
+            if state.order is None:
+                return replace(state, limit=self.top_k, _listed=[])
+            return replace(state, order=state.order[:, : self.top_k], _listed=[])
+        order = state.listed()
+        present = order >= 0
+        columns = np.maximum(order, 0)
+        layer = np.take_along_axis(candidates.feature("layer"), columns, axis=1)
+        layers = candidates.codes["layer"]
+        selection = select(
+            np.where(present, layer, -1).astype(np.int64),
+            np.take_along_axis(candidates.feature("tokens"), columns, axis=1).astype(np.int64),
+            top_k=self.top_k,
+            floors=np.array([self.floors.get(name, 0) for name in layers], dtype=np.int64),
+            caps=np.array([self.caps.get(name, -1) for name in layers], dtype=np.int64),
+            budget_tokens=self.budget_tokens,
+            packer=self.packer,
+        )
+        shown = compact(np.where(selection.picked, order, -1))[:, : self.top_k]
+        return replace(state, order=shown, account=selection, _listed=[])
+
+    def _only_counts(self) -> bool:
+        return not any(self.floors.values()) and not self.caps and self.budget_tokens is None

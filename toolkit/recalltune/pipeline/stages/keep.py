@@ -1,0 +1,29 @@
+"""Thresholds: rows that do not reach a minimum leave the list."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from recalltune.candidates.table import Candidates
+from recalltune.pipeline.stage import FilterStage, State
+
+__all__ = ["Threshold"]
+
+
+class Threshold(FilterStage):
+    """Keep rows whose score reaches min_score, on the scale the stages before it produced."""
+
+    form: ClassVar[str] = "filter"
+    kind: Literal["threshold"] = "threshold"
+    min_score: float = Field(default=0.0, ge=0)
+    """>= 0. 0 keeps everything. A threshold belongs to the fusion's scale: RRF scores with two
+    arms never exceed 2 / (rrf_k + 1)."""
+
+    def keeps(self, state: State, candidates: Candidates) -> NDArray[np.bool_]:
+        """Compare the score as it would be shown."""
+        del candidates
+        return state.score >= self.min_score

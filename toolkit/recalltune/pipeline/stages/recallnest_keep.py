@@ -1,0 +1,151 @@
+"""RecallNest's cuts: what is active, the minimum per category, one place for every source.
+
+In: candidates and a state. Out: fewer rows, or the same list in another order.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from recalltune.candidates.table import Candidates
+from recalltune.pipeline.stage import Affine, FilterStage, ListStage, State
+from recalltune.pipeline.stages.recallnest import by_code
+
+__all__ = ["CATEGORIES", "Active", "CategoryMinimum", "SourceDiversity", "count_words"]
+
+CATEGORIES = ("profile", "preferences", "entities", "events", "cases", "patterns")
+"""The categories with a minimum of their own."""
+
+_WORD = re.compile(r"[a-z0-9_]+|[\u3400-\u4dbf\u4e00-\u9fff]")
+# Function words production does not count, by what they are: articles, forms of be, have and do,
+# modals, prepositions, conjunctions, pronouns, question words; then the same in Chinese.
+_FUNCTION_WORDS = """
+an the is are was were be been being have has had do does did
+will would shall should may might can could
+of in to for with on at by from and or but not no so if as
+it my me we our us you your he she they them this that what which who how when where why
+"""
+_UNCOUNTED = frozenset(_FUNCTION_WORDS.split()) | frozenset(
+    "的了在是我有和就不人都一上也很到说要去你会着看好这"
+)
+
+
+def count_words(text: str) -> int:
+    """Return how many words production counts in a query.
+
+    A Chinese character counts one, a run of Latin letters, digits and underscores counts one when
+    it is longer than one character; function words of both languages count nothing.
+
+    Examples
+    --------
+    >>> count_words("how to tune decay"), count_words("数据库 迁移"), count_words("a")
+    (2, 5, 0)
+    """
+    words = _WORD.findall(text.lower())
+    return sum(word not in _UNCOUNTED and (len(word) > 1 or not word.isascii()) for word in words)
+
+
+class Active(FilterStage):
+    """Drop what was superseded or retracted before the query's time."""
+
+    form: ClassVar[str] = "filter"
+    kind: Literal["active"] = "active"
+    superseded: Literal["hide", "show"] = "hide"
+    """hide: drop entries that another one has replaced."""
+    retracted: Literal["hide", "show"] = "hide"
+    """hide: drop entries that were taken back, archived or merged away."""
+
+    def keeps(self, state: State, candidates: Candidates) -> NDArray[np.bool_]:
+        """Keep what is current."""
+        dropped = np.zeros(candidates.span.shape, dtype=bool)
+        for name in ("superseded", "retracted"):
+            if getattr(self, name) == "hide":
+                dropped |= candidates.feature(name) > 0
+        return ~dropped
+
+
+class CategoryMinimum(FilterStage):
+    """Keep rows whose score reaches the minimum of their category; lower for short queries."""
+
+    form: ClassVar[str] = "filter"
+    kind: Literal["category_minimum"] = "category_minimum"
+    profile: float = Field(default=0.25, ge=0, le=1)
+    """[0, 1]."""
+    preferences: float = Field(default=0.25, ge=0, le=1)
+    """[0, 1]."""
+    entities: float = Field(default=0.30, ge=0, le=1)
+    """[0, 1]."""
+    events: float = Field(default=0.35, ge=0, le=1)
+    """[0, 1]."""
+    cases: float = Field(default=0.40, ge=0, le=1)
+    """[0, 1]."""
+    patterns: float = Field(default=0.45, ge=0, le=1)
+    """[0, 1]."""
+    other: float = Field(default=0.35, ge=0, le=1)
+    """[0, 1]. Every other category, and none; production's file calls it hardMinScore."""
+    short_factor: float = Field(default=0.6, ge=0, le=1)
+    """[0, 1]. Factor on every minimum when the query is short; 1 is off."""
+    short_words: int = Field(default=4, ge=0, le=100)
+    """>= 0. Up to this many counted words a query is short; see `count_words`."""
+    unless_empty: bool = True
+    """True: a query of which no row would be left keeps them all (production asks once more,
+    without minima, so it can never abstain)."""
+
+    def minima(self, candidates: Candidates) -> NDArray[np.float64]:
+        """Return shape (Q, C), the minimum of each row."""
+        named = {name: getattr(self, name) for name in CATEGORIES}
+        minimum = by_code(candidates, "category", named, other=self.other)
+        short = [
+            text is not None and count_words(text) <= self.short_words
+            for text in candidates.queries["text"].to_list()
+        ]
+        return minimum * np.where(short, self.short_factor, 1.0)[:, None]
+
+    def keeps(self, state: State, candidates: Candidates) -> NDArray[np.bool_]:
+        """Compare, then give the queries that would be empty everything back."""
+        reached = state.score >= self.minima(candidates)
+        if not self.unless_empty:
+            return reached
+        empty = ~(reached & state.alive).any(axis=1, keepdims=True)
+        return reached | empty
+
+
+class SourceDiversity(ListStage):
+    """Where rows would be cut, put the best of every scope first, then the rest in list order."""
+
+    form: ClassVar[str] = "list"
+    kind: Literal["source_diversity"] = "source_diversity"
+    places: int = Field(default=10, ge=1, le=1_000)
+    """>= 1. Lists up to this long are left alone: the top_k of the select stage that follows."""
+    min_scopes: int = Field(default=3, ge=1, le=1_000)
+    """>= 1. With fewer scopes in the list it is left alone."""
+
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Reorder each list; scores stay, and the result is no longer in score order."""
+        del operands
+        order = state.listed()
+        listed = order >= 0
+        scope = np.take_along_axis(candidates.feature("scope"), np.maximum(order, 0), axis=1)
+        first = _first_of_each(np.where(listed, scope, np.iinfo(np.int64).max)) & listed
+        crowded = listed.sum(axis=1) > self.places
+        spread = crowded & (first.sum(axis=1) >= self.min_scopes)
+        later = np.where(listed, spread[:, None] & ~first, 2)
+        places = np.argsort(later, axis=1, kind="stable")
+        return replace(state, order=np.take_along_axis(order, places, axis=1), _listed=[])
+
+
+def _first_of_each(codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """True where a row's code occurs for the first time."""
+    grouped = np.argsort(codes, axis=1, kind="stable")
+    ordered = np.take_along_axis(codes, grouped, axis=1)
+    opens = np.ones(codes.shape, dtype=bool)
+    opens[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.empty_like(opens)
+    np.put_along_axis(first, grouped, opens, axis=1)
+    return first

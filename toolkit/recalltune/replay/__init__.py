@@ -1,0 +1,1 @@
+"""Walk a transcript through time. In: turns or cases, a config. Out: one account a step."""

@@ -1,0 +1,212 @@
+"""make demo: the whole journey on the demo data, each step told as it happens."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from recalltune.candidates.build import candidates
+from recalltune.candidates.table import Candidates
+from recalltune.encode import Encoder, resolve
+from recalltune.errors import ParameterError
+from recalltune.evaluate.cases import load_cases
+from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
+from recalltune.ingest import ImportReport, ingest
+from recalltune.pipeline.config import RankingConfig, preset
+from recalltune.production.export import export
+from recalltune.report.files import write_private
+from recalltune.report.journey import Journey, write_journey
+from recalltune.report.terminal import choice_lines, import_lines, interval
+from recalltune.store import Lab, open, read_memories
+from recalltune.sweep.choose import Choice, choose, difference
+from recalltune.sweep.engine import SweepResult, sweep
+from recalltune.sweep.saving import save_sweep
+from recalltune.sweep.space import Space
+from recalltune.version import code_digest
+
+__all__ = ["DEMO_SPACE", "demo_lab", "run_demo"]
+
+CASES = "demo"
+DEFAULT = "textbook"
+PRESETS = ("textbook", "recallnest")
+METRICS = (*DEFAULT_METRICS, "recall@5")
+
+DEMO_SPACE: dict[str, list[Any]] = {
+    "rrf.rrf_k": [10, 60],
+    "rrf.weights.dense": [0.5, 1.0, 2.0],
+    "decay.family": ["none", "exponential", "weibull"],
+    "decay.half_life_days": [7, 14, 30, 60, 120, 240],
+    "decay.shape": [0.6, 0.8, 1.3],
+    "salience.salience_weight": [0.0, 0.25, 0.5, 1.0],
+    "select.floors.project": [0, 2, 4],
+    "select.floors.user": [0, 1],
+}
+"""The axes of the demo's sweep."""
+
+
+@dataclass
+class _Steps:
+    """Numbered steps with the seconds since the start."""
+
+    say: Callable[[str], object]
+    began: float = field(default_factory=time.perf_counter)
+    number: int = 0
+
+    def tell(self, name: str, *lines: str) -> None:
+        self.number += 1
+        clock = f"{time.perf_counter() - self.began:.1f} s"
+        self.say(f"{self.number} {name:<10} {lines[0]:<70} {clock:>8}".rstrip())
+        for line in lines[1:]:
+            self.say(f"             {line}")
+
+
+def demo_lab(data: Path, db: Path) -> tuple[Lab, ImportReport, str]:
+    """Import the demo corpus and its cases into ``db``."""
+    if not data.is_dir():
+        message = f"--data {data} is not a folder; run from the project's root, or give the folder"
+        raise ParameterError(message)
+    lab = open(db)
+    sources = ["connector", "memory", "transcripts", "search_log"]
+    report = ingest(lab, [data / name for name in sources])
+    told = load_cases(lab, data / "cases" / "demo.json", case_set=CASES).sentence()
+    return lab, report, told
+
+
+def run_demo(
+    data: Path, out: Path, *, encoder: str | None = None, say: Callable[[str], object] = print
+) -> Path:
+    """Import, embed, rank, sweep, judge, export; return the path of the report.
+
+    Parameters
+    ----------
+    data
+        Folder of the demo corpus.
+    out
+        Folder for everything written; its lab is made anew.
+    encoder
+        Name of an encoder; None takes the best installed.
+    say
+        Receives each line.
+
+    Raises
+    ------
+    ParameterError
+        If ``data`` is no folder, or the encoder cannot be had.
+    """
+    steps = _Steps(say)
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    db = out / "demo.duckdb"
+    for stale in (db, out / "demo.duckdb.wal"):
+        stale.unlink(missing_ok=True)
+    lab, imported, cases_told = demo_lab(data, db)
+    steps.tell("import", *import_lines(imported), *_layers(lab), cases_told)
+
+    chosen_encoder, reason = resolve(encoder)
+    base = preset(DEFAULT)
+    table = candidates(lab, CASES, base, encoder=chosen_encoder)
+    memories = table.spans.height
+    steps.tell(
+        "embed",
+        f"{memories:,} memories, {table.queries.height} queries   {reason or table.stamp.encoder}",
+    )
+
+    results = _presets(lab, table, chosen_encoder)
+    steps.tell("presets", *_preset_lines(results))
+
+    result = sweep(table, base, Space(DEMO_SPACE))
+    sweep_id = save_sweep(lab, result, case_set=CASES)
+    steps.tell("sweep", repr(result), f"{result.merged:,} more rank alike   sweep {sweep_id}")
+
+    choice = choose(result, "ndcg@10", candidates=table)
+    steps.tell("choice", *choice_lines(choice))
+
+    exported = _export(choice, data, out)
+    steps.tell("export", *exported)
+
+    journey = Journey(imported, table, results, result, choice)
+    pictures = write_journey(journey, out)
+    write_private(out / "demo.json", _record(journey))
+    steps.tell("report", f"{len(pictures)} charts as PNG, report.html, demo.json")
+    say(str(out / "report.html"))
+    return out / "report.html"
+
+
+def _layers(lab: Lab) -> list[str]:
+    with lab.reading() as con:
+        memories = read_memories(con)
+    counted = memories.group_by("layer").agg(pl.len()).sort("len", descending=True)
+    told = "   ".join(f"{layer} {count}" for layer, count in counted.iter_rows())
+    superseded = memories.filter(pl.col("status") == "superseded").height
+    return [f"{told}   superseded {superseded}"]
+
+
+def _presets(lab: Lab, table: Candidates, encoder: Encoder | None) -> dict[str, Evaluation]:
+    results = {}
+    for name in PRESETS:
+        config: RankingConfig = preset(name)
+        if config.arms.lexical is None and encoder is None:
+            continue
+        mine = table if table.stamp.setup == config.setup else candidates(
+            lab, CASES, config, encoder=encoder
+        )
+        results[name] = evaluate(mine, config, metrics=METRICS)
+    return results
+
+
+def _preset_lines(results: dict[str, Evaluation]) -> list[str]:
+    lines = [f"{'':<14}{'nDCG@10':<24}{'all found@10':<24}{'passed':<10}{'tokens':>8}"]
+    for name, result in results.items():
+        summary = {row["metric"]: row for row in result.summary().to_dicts()}
+        ndcg, found = summary["ndcg@10"], summary["recall_all@10"]
+        lines.append(
+            f"{name:<14}{interval(ndcg['mean'], ndcg['lo'], ndcg['hi']):<24}"
+            f"{interval(found['mean'], found['lo'], found['hi']):<24}"
+            f"{summary['passed']['mean']:<10.3f}{summary['tokens']['mean']:>8.0f}"
+        )
+    first, *others = results
+    for name in others:
+        change = difference(results[first], results[name], "ndcg@10")
+        verb = "cannot be told from" if change.lo <= 0 <= change.hi else "differs from"
+        lines.append(
+            f"{name} {verb} {first}: {change.mean:+.3f} [{change.lo:.3f}, {change.hi:.3f}]"
+        )
+    return lines
+
+
+def _export(choice: Choice, data: Path, out: Path) -> list[str]:
+    provenance = choice.record()
+    write_private(out / "chosen.toml", choice.chosen.to_toml())
+    export(choice.chosen, out / "chosen.json", to="json", provenance=provenance)
+    target = out / "config.json"
+    source = data / "recallnest" / "config.json"
+    write_private(target, source.read_text(encoding="utf-8"))
+    report = export(choice.chosen, target, to="recallnest", provenance=provenance)
+    return [f"{out / 'chosen.toml'}, {out / 'chosen.json'}, {target}", *report.lines()]
+
+
+def _record(journey: Journey) -> str:
+    """Every number the terminal showed, for the README and its test."""
+    imported = journey.imported.frame.select(pl.col("read", "kept", "dropped").sum())
+    return json.dumps(
+        {
+            "import": imported.row(0, named=True),
+            "presets": {
+                name: result.summary().to_dicts() for name, result in journey.results.items()
+            },
+            "sweep": {
+                "settings": journey.sweep.points.height,
+                "cases": journey.sweep.cases.height,
+            },
+            "choice": journey.choice.record(),
+            "code": code_digest(),
+        },
+        indent=2,
+        allow_nan=False,
+        ensure_ascii=False,
+    )

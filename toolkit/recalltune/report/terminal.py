@@ -1,0 +1,134 @@
+"""Results as lines of text: at most 100 columns, plain, the same for the shell and for logs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import polars as pl
+from tqdm import tqdm
+
+from recalltune.evaluate.run import Evaluation
+from recalltune.ingest import ImportReport
+from recalltune.report.text import plain, width
+from recalltune.sweep.choose import Choice
+
+__all__ = [
+    "bar",
+    "choice_lines",
+    "evaluation_lines",
+    "import_lines",
+    "interval",
+    "table_lines",
+]
+
+_COLUMNS = 100
+
+
+@contextmanager
+def bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
+    """Show progress on a terminal, nothing elsewhere; hands out the function to advance it."""
+    with tqdm(total=total, desc=what, disable=not sys.stderr.isatty(), leave=False) as shown:
+        yield lambda done: shown.update(done) and None
+
+
+def interval(mean: float | None, lo: float | None, hi: float | None) -> str:
+    """Return ``0.602 [0.552, 0.650]``, or a dash where the value is undefined."""
+    if mean is None:
+        return "-"
+    return f"{mean:.3f}" if lo is None or hi is None else f"{mean:.3f} [{lo:.3f}, {hi:.3f}]"
+
+
+def table_lines(frame: pl.DataFrame, *, limit: int = 60) -> list[str]:
+    """Lay out a frame; texts are made harmless and cut so that a line stays within its width."""
+    heads = frame.columns
+    rows = [[_cell(value) for value in row] for row in frame.head(limit).iter_rows()]
+    widths = [
+        min(max([width(head), *(width(row[at]) for row in rows)]), 44)
+        for at, head in enumerate(heads)
+    ]
+    right = [dtype.is_numeric() for dtype in frame.dtypes]
+    lines = [_line(heads, widths, right), *(_line(row, widths, right) for row in rows)]
+    if frame.height > limit:
+        lines.append(f"... {frame.height - limit:,} more")
+    return lines
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return plain(str(value), columns=44)
+
+
+def _line(cells: list[str], widths: list[int], right: list[bool]) -> str:
+    padded = []
+    for cell, wide, to_right in zip(cells, widths, right, strict=True):
+        gap = " " * max(wide - width(cell), 0)
+        padded.append(gap + cell if to_right else cell + gap)
+    return plain("  ".join(padded).rstrip(), columns=160)
+
+
+def import_lines(report: ImportReport) -> list[str]:
+    """Say what an import read, kept and dropped, and why."""
+    frame = report.frame
+    total = frame.select(pl.col("read", "kept", "dropped", "turns", "memories").sum()).row(0, named=True)
+    lines = [
+        f"{frame.height} files    {total['read']:,} read    {total['kept']:,} kept "
+        f"({total['turns']:,} turns, {total['memories']:,} memories)    "
+        f"{total['dropped']:,} dropped"
+    ]
+    reasons = report.dropped.group_by("reason", maintain_order=True).agg(pl.col("count").sum())
+    if reasons.height:
+        told = ", ".join(f"{r} {n:,}" for r, n in reasons.sort("count", descending=True).iter_rows())
+        lines.append(plain(f"dropped: {told}", columns=_COLUMNS))
+    lines += [plain(notice, columns=_COLUMNS) for notice in report.notices]
+    return lines
+
+
+def evaluation_lines(result: Evaluation, *, by: str | None = None) -> list[str]:
+    """Say what a config scored: a line a metric, sliced where asked."""
+    head = f"{result.config.name}   config {result.config.fingerprint}   data {result.stamp.data}"
+    summary = result.summary(by)
+    shown = pl.DataFrame(
+        {
+            "metric": summary["metric"],
+            "slice": summary["slice"],
+            "mean and 95 % interval": [
+                interval(*row) for row in summary.select("mean", "lo", "hi").iter_rows()
+            ],
+            "n": summary["n"],
+            "undefined": summary["undefined"],
+        }
+    )
+    counts = ", ".join(f"{name} {n}" for name, n in result.counts.items() if n)
+    return [head, *table_lines(shown), plain(f"counted: {counts or 'nothing'}", columns=_COLUMNS)]
+
+
+def choice_lines(choice: Choice) -> list[str]:
+    """Say what was decided and on which evidence."""
+    lines = ["CHANGE" if choice.changes else "KEEP the default"]
+    lines += [
+        f"  {address} {_cell(old)} -> {_cell(new)}" for address, (old, new) in choice.changes.items()
+    ]
+    lines += _wrapped(choice.sentence())
+    for address, values in choice.tie_ranges.items():
+        told = ", ".join(_cell(value) for value in values)
+        lines.append(plain(f"  cannot be told apart: {address} in {told}", columns=_COLUMNS))
+    return lines
+
+
+def _wrapped(text: str) -> list[str]:
+    lines, line = [], ""
+    for word in text.split():
+        if line and width(f"{line} {word}") > _COLUMNS - 2:
+            lines.append(f"  {line}")
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return [*lines, f"  {line}"] if line else lines

@@ -1,0 +1,204 @@
+"""The lab file: opened late, closed early, private, and never older or newer than this library.
+
+In: a path. Out: a `Lab`, which hands out one short-lived connection at a time. Nothing is held
+between two ``with`` blocks, so an idle notebook never keeps a shell from writing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+
+from recalltune.errors import ContractError, RecalltuneError
+from recalltune.store.schema import SCHEMA, SCHEMA_NUMBER
+
+__all__ = ["Lab", "LockedError", "open"]
+
+# Extensions are never fetched: a query that needs one fails at once instead of waiting for a host.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "TimeZone": "UTC",
+}
+_HOLDER = re.compile(r"held in (?P<program>[^\n]{1,400}?) \(PID (?P<pid>\d+)\)")
+
+
+class LockedError(RecalltuneError):
+    """Another connection holds the lab file."""
+
+
+class Lab:
+    """One lab file; made by `open`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __repr__(self) -> str:
+        return f"Lab({str(self._path)!r})"
+
+    @property
+    def path(self) -> Path:
+        """The file, as an absolute path."""
+        return self._path
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Hand out a read-only connection and close it at the end of the block.
+
+        Raises
+        ------
+        LockedError
+            If a writer holds the file; the message names its process.
+        """
+        con = _connect(self._path, read_only=True)
+        try:
+            yield con
+        finally:
+            con.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Hand out a connection inside one transaction: all of the block, or nothing of it.
+
+        Raises
+        ------
+        LockedError
+            If another connection holds the file; the message names its process.
+        """
+        with _private_files():
+            con = _connect(self._path, read_only=False)
+            try:
+                con.begin()
+                yield con
+                _commit(con)
+            except BaseException:
+                with suppress(duckdb.TransactionException):
+                    con.rollback()
+                raise
+            finally:
+                con.close()
+
+
+def open(path: str | os.PathLike[str]) -> Lab:
+    """Lab at ``path``, created with its tables if there is no file yet.
+
+    Parameters
+    ----------
+    path
+        The ``.duckdb`` file. A missing folder is created with mode 0700, the file with 0600.
+
+    Raises
+    ------
+    ContractError
+        If the path is a symbolic link, a folder, not a lab, or made by another schema number.
+    LockedError
+        If another process holds the file.
+    """
+    file = Path(path)
+    _refuse_links(file)
+    lab = Lab(file.absolute())
+    if not file.exists():
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _create(lab)
+    elif _schema_number(lab) is None:
+        # A creation that was killed leaves a file without tables; finishing it is safe.
+        _create(lab)
+    return lab
+
+
+def _create(lab: Lab) -> None:
+    with lab.writing() as con:
+        con.execute(SCHEMA)
+        con.execute("insert into schema_number values (?)", [SCHEMA_NUMBER])
+
+
+def _schema_number(lab: Lab) -> int | None:
+    """Schema number of the file, checked; none if it holds no table at all."""
+    with lab.reading() as con:
+        tables = {name for (name,) in con.sql("select table_name from duckdb_tables()").fetchall()}
+        if not tables:
+            return None
+        rows = (
+            con.sql("select number from schema_number order by number").fetchall()
+            if "schema_number" in tables
+            else []
+        )
+    if not rows:
+        msg = f"{lab.path} is a DuckDB file but not a lab (no schema_number); give another path"
+        raise ContractError(msg)
+    number = int(rows[-1][0])
+    if number != SCHEMA_NUMBER:
+        age = "older" if number < SCHEMA_NUMBER else "newer"
+        msg = (
+            f"{lab.path} has schema {number}, {age} than the {SCHEMA_NUMBER} of this library. "
+            f"The file is a cache: rebuild it from its sources with "
+            f"`rm {lab.path} && recalltune ingest --db {lab.path} PATH...`"
+        )
+        raise ContractError(msg)
+    return number
+
+
+def _commit(con: duckdb.DuckDBPyConnection) -> None:
+    try:
+        # DuckDB commits an aborted transaction without a word; any query tells.
+        con.sql("select 1").fetchall()
+        con.commit()
+    except duckdb.TransactionException as error:
+        msg = f"nothing was written: an earlier error in this `with lab.writing()` block ({error})"
+        raise ContractError(msg) from error
+
+
+def _refuse_links(file: Path) -> None:
+    for path in (file, file.with_name(file.name + ".wal")):
+        if path.is_symlink():
+            msg = f"{path} is a symbolic link; give the file it points to ({path.readlink()})"
+            raise ContractError(msg)
+    if file.is_dir():
+        msg = f"{file} is a folder; give a file in it, such as {file / 'lab.duckdb'}"
+        raise ContractError(msg)
+
+
+def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    _refuse_links(path)
+    try:
+        return duckdb.connect(str(path), read_only=read_only, config=dict(_CONFIG))
+    except duckdb.ConnectionException as error:
+        msg = (
+            f"{path} is already open in this process (PID {os.getpid()}) in the other mode; "
+            "leave the surrounding `with lab.reading()` or `with lab.writing()` first"
+        )
+        raise LockedError(msg) from error
+    except duckdb.IOException as error:
+        raise _opening_error(path, str(error)) from error
+
+
+def _opening_error(path: Path, reason: str) -> RecalltuneError:
+    if "lock" in reason:
+        found = _HOLDER.search(reason)
+        holder = (
+            f"{Path(found['program']).name} (PID {found['pid']})" if found else "another process"
+        )
+        return LockedError(
+            f"{path} is held by {holder}; wait until it has finished, or close it there "
+            "(a notebook: leave its `with lab.writing()` block or restart its kernel), then repeat"
+        )
+    if "not a valid DuckDB" in reason or "version number" in reason:
+        return ContractError(
+            f"{path} cannot be read by DuckDB {duckdb.__version__}: {reason}. The file is a cache: "
+            f"rebuild it with `rm {path} && recalltune ingest --db {path} PATH...`"
+        )
+    return ContractError(f"{path} cannot be opened: {reason}")
+
+
+@contextmanager
+def _private_files() -> Iterator[None]:
+    # DuckDB creates its write-ahead log by itself, with the umask of the process.
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)

@@ -1,0 +1,196 @@
+"""Writing: rows and frames in, through Arrow, each checked against the table it goes to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from recalltune.errors import ContractError, nearest
+from recalltune.store.rows import Row, Run, Sweep
+from recalltune.store.schema import ORDER_KEYS
+
+__all__ = [
+    "insert_frame",
+    "insert_rows",
+    "record_ledger",
+    "table_schema",
+    "write_run",
+    "write_sweep",
+]
+
+_DTYPES: dict[str, pl.DataType] = {
+    "VARCHAR": pl.String(),
+    "BIGINT": pl.Int64(),
+    "INTEGER": pl.Int32(),
+    "DOUBLE": pl.Float64(),
+    "BOOLEAN": pl.Boolean(),
+    "BLOB": pl.Binary(),
+    "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
+    "VARCHAR[]": pl.List(pl.String()),
+    "DOUBLE[]": pl.List(pl.Float64()),
+}
+_INSERT = {table: f"insert into {table} by name select * from incoming" for table in ORDER_KEYS}
+_COLUMNS = """
+select column_name, data_type from duckdb_columns()
+where table_name = $table and schema_name = 'main' order by column_index
+"""
+_GENERATED = {("memory_span", "enters_at")}
+_NEXT_SEQ = "select coalesce(max(seq), 0) + 1 from ledger where run_id = $run_id"
+
+
+def table_schema(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, pl.DataType]:
+    """Columns that a writer fills, in table order, with the polars type of each.
+
+    Raises
+    ------
+    ContractError
+        If there is no such table.
+    """
+    if table not in ORDER_KEYS:
+        msg = f"table must exist, got {table!r}; {nearest(table, ORDER_KEYS)}"
+        raise ContractError(msg)
+    columns = con.sql(_COLUMNS, params={"table": table}).fetchall()
+    return {name: _DTYPES[kind] for name, kind in columns if (table, name) not in _GENERATED}
+
+
+def insert_rows(con: duckdb.DuckDBPyConnection, rows: Iterable[Row]) -> int:
+    """Number of rows written; rows of several tables may come mixed, none is fine.
+
+    Raises
+    ------
+    ContractError
+        If a key exists already or a table's check refuses a row.
+    """
+    by_table: dict[str, list[Row]] = {}
+    for row in rows:
+        by_table.setdefault(row.table, []).append(row)
+    for table, group in by_table.items():
+        schema = table_schema(con, table)
+        columns = {name: [_cell(getattr(row, name)) for row in group] for name in schema}
+        _insert(con, table, pl.DataFrame(columns, schema=schema))
+    return sum(map(len, by_table.values()))
+
+
+def insert_frame(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> int:
+    """Number of rows of ``frame`` written to ``table``.
+
+    Parameters
+    ----------
+    con
+        An open connection inside `Lab.writing`.
+    table
+        Name of the table.
+    frame
+        Its columns, in any order. A nullable column may be left out. Narrower numbers widen;
+        a number where text belongs is refused, and so is NaN: what is undefined is null.
+
+    Raises
+    ------
+    ContractError
+        If a column is unknown or has another type, a number is not finite, a key exists already,
+        or a check of the table refuses a row. The message names the offenders.
+    """
+    schema = table_schema(con, table)
+    if unknown := sorted(set(frame.columns) - set(schema)):
+        msg = f"{table} has no column {unknown}; {nearest(unknown[0], schema)}"
+        raise ContractError(msg)
+    wrong = [
+        f"{name} must be {schema[name]}, got {dtype}"
+        for name, dtype in frame.schema.items()
+        if not _fits(dtype, schema[name])
+    ]
+    if wrong:
+        raise ContractError(f"{table}: " + "; ".join(wrong))
+    for name, dtype in frame.schema.items():
+        if dtype.is_float() and not frame[name].drop_nulls().is_finite().all():
+            msg = f"{table}.{name} must be finite or null, got NaN or infinity; use fill_nan(None)"
+            raise ContractError(msg)
+    if frame.height:
+        _insert(con, table, _widened(table, frame, schema))
+    return frame.height
+
+
+def write_run(
+    con: duckdb.DuckDBPyConnection,
+    run: Run,
+    *,
+    hits: pl.DataFrame | None = None,
+    metrics: pl.DataFrame | None = None,
+    packing: pl.DataFrame | None = None,
+) -> None:
+    """Store a run with its frames; each frame may leave out the ``run_id`` column."""
+    insert_rows(con, [run])
+    for table, frame in (("hit", hits), ("metric", metrics), ("packing", packing)):
+        if frame is not None:
+            insert_frame(con, table, frame.with_columns(run_id=pl.lit(run.run_id)))
+
+
+def write_sweep(
+    con: duckdb.DuckDBPyConnection, sweep: Sweep, points: pl.DataFrame | None = None
+) -> None:
+    """Store the head of a sweep unless it is there, and points as they arrive (resumable)."""
+    if not con.sql("from sweep where sweep_id = $id", params={"id": sweep.sweep_id}).fetchall():
+        insert_rows(con, [sweep])
+    if points is not None:
+        insert_frame(con, "sweep_point", points.with_columns(sweep_id=pl.lit(sweep.sweep_id)))
+
+
+def record_ledger(
+    con: duckdb.DuckDBPyConnection,
+    run_id: str,
+    *,
+    hop: str,
+    reason: str,
+    query_id: str | None = None,
+    asked_at: datetime | None = None,
+) -> int:
+    """Sequence number under which a degradation of a run was recorded."""
+    seq = int(con.sql(_NEXT_SEQ, params={"run_id": run_id}).fetchall()[0][0])
+    values = {"run_id": run_id, "seq": seq, "hop": hop, "reason": reason}
+    values |= {"query_id": query_id, "asked_at": asked_at}
+    schema = table_schema(con, "ledger")
+    _insert(con, "ledger", pl.DataFrame({name: [values[name]] for name in schema}, schema=schema))
+    return seq
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _widened(table: str, frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    try:
+        return frame.cast({name: schema[name] for name in frame.columns})
+    except pl.exceptions.InvalidOperationError as error:
+        msg = f"{table}: a value does not fit its column: {error}"
+        raise ContractError(msg) from error
+
+
+def _fits(given: pl.DataType, wanted: pl.DataType) -> bool:
+    if given == wanted or given == pl.Null():
+        return True
+    if isinstance(given, pl.List) and isinstance(wanted, pl.List):
+        return _fits(given.inner, wanted.inner)  # type: ignore[arg-type]
+    if wanted.is_float():
+        return given.is_numeric()
+    if wanted.is_integer():
+        return given.is_integer()
+    # Other units of time convert without loss; a frame without a zone does not say what it means.
+    return isinstance(given, pl.Datetime) and given.time_zone == "UTC" and wanted.is_temporal()
+
+
+def _insert(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> None:
+    con.register("incoming", frame)
+    try:
+        con.execute(_INSERT[table])
+    except (duckdb.ConstraintException, duckdb.ConversionException) as error:
+        # The transaction is lost with this error, and nothing else can run on it.
+        msg = f"{table} refuses the rows: {error}"
+        raise ContractError(msg) from error
+    con.unregister("incoming")

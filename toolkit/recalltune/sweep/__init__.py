@@ -1,0 +1,1 @@
+"""Whole grids at once. In: candidates, a config, a Space. Out: per-case metrics of every point."""

@@ -1,0 +1,291 @@
+"""choose: is any setting of a sweep better than the default beyond noise, and which one to take."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recalltune.candidates.table import Candidates
+from recalltune.errors import ContractError, ParameterError
+from recalltune.evaluate.catalogue import metric_label, parse_metric
+from recalltune.evaluate.clusters import Clusters
+from recalltune.evaluate.decide import Decision, decide
+from recalltune.evaluate.intervals import default_interval
+from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
+from recalltune.evaluate.wording import sentence
+from recalltune.pipeline.config import RankingConfig
+from recalltune.sweep.engine import SweepResult
+from recalltune.version import code_digest
+
+__all__ = ["Choice", "Difference", "choose", "difference"]
+
+SEED = 20_260_201
+"""Of the sign patterns, folds and resamples; part of every record."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A paired difference, b - a, over the cases where the metric is defined."""
+
+    metric: str
+    mean_a: float
+    mean_b: float
+    mean: float
+    lo: float
+    hi: float
+    n: int
+    method: str
+    wins: int
+    losses: int
+
+
+def difference(a: Evaluation, b: Evaluation, metric: str) -> Difference:
+    """Return b - a in one metric with its 95 % interval over whole sessions.
+
+    Raises
+    ------
+    ContractError
+        If the two evaluations differ in cases, data or encoder.
+    """
+    if reason := a.stamp.refusal(b.stamp):
+        message = f"these two runs are not compared: {reason}"
+        raise ContractError(message)
+    if a.cases["query_id"].to_list() != b.cases["query_id"].to_list():
+        raise ContractError("runs over different cases are not compared")
+    both = pl.DataFrame(
+        {
+            "cluster": a.cases["session"].fill_null(a.cases["query_id"]),
+            "a": a.cases[metric].cast(pl.Float64),
+            "b": b.cases[metric].cast(pl.Float64),
+        }
+    ).drop_nulls()
+    clusters = Clusters.of(both["cluster"].to_list())
+    change = (both["b"] - both["a"]).to_numpy()
+    span = 1.0 if metric == "passed" or metric == "tokens" else parse_metric(metric)[0].span
+    if metric == "tokens":
+        span = float(max(np.abs(change).max(initial=0.0), 1.0))
+    rng = np.random.default_rng(SEED)
+    interval = default_interval(clusters.sums(change), clusters.sizes, rng=rng, span=span)
+    return Difference(
+        metric=metric,
+        mean_a=float(both["a"].to_numpy().mean()),
+        mean_b=float(both["b"].to_numpy().mean()),
+        mean=float(change.mean()),
+        lo=interval.low,
+        hi=interval.high,
+        n=both.height,
+        method=interval.method,
+        wins=int((change > 0).sum()),
+        losses=int((change < 0).sum()),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What a sweep decides, with its evidence."""
+
+    metric: str
+    decision: Decision
+    default: RankingConfig
+    chosen: RankingConfig
+    changes: dict[str, tuple[Any, Any]]
+    """address -> (default, chosen), for the axes that differ."""
+    tie_ranges: dict[str, list[Any]]
+    """address -> the values that occur among settings that cannot be told from the best."""
+    heldout: Difference | None
+    """Chosen against default on the held-out cases, scored once; None where there are none."""
+    tuned_on: int
+    heldout_cases: int
+    sweep_id: str
+    stamp: dict[str, str]
+
+    def sentence(self) -> str:
+        """Return the decision in words, the held-out result included."""
+        names = ["setting"] * self.decision.n_settings
+        names[self.decision.default] = "the default"
+        names[self.decision.subject] = self._name()
+        names[self.decision.chosen] = (
+            "the default" if self.decision.verdict != "winner" else self._name()
+        )
+        told = sentence(self.decision, names, metric_label(self.metric))
+        return f"{told} {self._heldout()}"
+
+    def _name(self) -> str:
+        if not self.changes:
+            return "the default"
+        parts = (f"{address} {_plain(new)}" for address, (_, new) in self.changes.items())
+        return ", ".join(parts)
+
+    def _heldout(self) -> str:
+        if self.heldout is None:
+            return "No case was held out, so this is in sample."
+        if not self.changes:
+            return (
+                f"On {self.heldout_cases} held-out cases the default scores "
+                f"{self.heldout.mean_a:.3f}."
+            )
+        return (
+            f"On {self.heldout_cases} held-out cases: {self.heldout.mean_b:.3f} against "
+            f"{self.heldout.mean_a:.3f}, {self.heldout.mean:+.3f} "
+            f"[{self.heldout.lo:.3f}, {self.heldout.hi:.3f}]."
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the decision record as JSON-ready values: no text of the data, no clock."""
+        d, e = self.decision, self.decision.evidence
+        return {
+            "metric": self.metric,
+            "verdict": d.verdict,
+            "sentence": self.sentence(),
+            "changes": {a: {"default": o, "chosen": n} for a, (o, n) in self.changes.items()},
+            "means": {"default": _num(d.means[d.default]), "chosen": _num(d.means[d.chosen])},
+            "gain": _num(e.gain),
+            "at_least": _num(e.lower),
+            "p_adjusted": _num(d.p),
+            "p_monte_carlo_error": _num(d.p_error),
+            "interval_95_uncorrected": [_num(e.interval.low), _num(e.interval.high)],
+            "interval_method": e.interval.method,
+            "alpha": d.alpha,
+            "sign_patterns": d.resamples,
+            "seed": SEED,
+            "settings": d.n_settings,
+            "distinct_settings": d.n_distinct,
+            "identical_to_default": len(d.identical_to_default),
+            "cases": d.n_cases,
+            "cases_undefined": len(d.dropped),
+            "sessions": d.n_clusters,
+            "sessions_that_differ": e.differing,
+            "wins": e.wins,
+            "losses": e.losses,
+            "tie_set_size": len(d.ties),
+            "tie_set_ranges": self.tie_ranges,
+            "default_in_tie_set": d.default_in_ties,
+            "apparent_gain": _num(d.apparent_gain),
+            "fold_gain": None if d.heldout is None else _num(d.heldout.gain),
+            "power": _num(e.power),
+            "smallest_detectable_gain": _num(e.smallest_detectable),
+            "cases_needed": e.cases_needed,
+            "held_out": None if self.heldout is None else vars(self.heldout),
+            "sweep_id": self.sweep_id,
+            **self.stamp,
+        }
+
+
+def choose(
+    result: SweepResult,
+    metric: str = "ndcg@10",
+    *,
+    candidates: Candidates | None = None,
+    alpha: float = 0.05,
+) -> Choice:
+    """Decide over a sweep; the held-out cases are scored once, for chosen and default.
+
+    Parameters
+    ----------
+    result
+        From `sweep`; its point 0 is the default.
+    metric
+        One of the sweep's metrics, fixed before looking.
+    candidates
+        The whole table, held-out cases included; None leaves the held-out part unscored.
+    alpha
+        Share of false winners allowed.
+
+    Raises
+    ------
+    ParameterError
+        If the sweep does not hold the metric.
+    """
+    if metric not in result.values:
+        message = f"the sweep holds {', '.join(result.values)}; got {metric!r}"
+        raise ParameterError(message)
+    direction = parse_metric(metric)[0].better
+    clusters = result.cases["session"].fill_null(result.cases["query_id"]).to_list()
+    decision = decide(
+        result.values[metric],
+        0,
+        clusters,
+        rng=np.random.default_rng(SEED),
+        alpha=alpha,
+        direction=direction,
+        span=parse_metric(metric)[0].span,
+        distance_keys=_distances(result),
+    )
+    chosen = result.config(decision.chosen)
+    held = _heldout(candidates, result.base, chosen, metric)
+    return Choice(
+        metric=metric,
+        decision=decision,
+        default=result.base,
+        chosen=chosen,
+        changes=_changes(result, decision.chosen),
+        tie_ranges=_ranges(result, decision.ties),
+        heldout=held,
+        tuned_on=result.cases.height,
+        heldout_cases=0 if held is None else held.n,
+        sweep_id=result.sweep_id,
+        stamp={
+            "config_default": result.base.fingerprint,
+            "config_chosen": chosen.fingerprint,
+            "data": result.stamp.data,
+            "encoder": result.stamp.encoder,
+            "code": code_digest(),
+        },
+    )
+
+
+def _heldout(
+    candidates: Candidates | None, default: RankingConfig, chosen: RankingConfig, metric: str
+) -> Difference | None:
+    if candidates is None or "held_out" not in candidates.queries["split"].to_list():
+        return None
+    metrics = tuple(dict.fromkeys([metric, *DEFAULT_METRICS]))
+    before = evaluate(candidates, default, metrics=metrics, split="held_out")
+    after = evaluate(candidates, chosen, metrics=metrics, split="held_out")
+    return difference(before, after, metric)
+
+
+def _changes(result: SweepResult, point: int) -> dict[str, tuple[Any, Any]]:
+    before, after = result.points.row(0, named=True), result.points.row(point, named=True)
+    return {
+        address: (json.loads(before[address]), json.loads(after[address]))
+        for address in result.space.axes
+        if before[address] != after[address]
+    }
+
+
+def _ranges(result: SweepResult, ties: tuple[int, ...]) -> dict[str, list[Any]]:
+    rows = result.points[list(ties)]
+    found = {}
+    for address in result.space.axes:
+        values = [json.loads(text) for text in rows[address].unique().to_list()]
+        found[address] = sorted(values, key=lambda v: (v is None, isinstance(v, str), v or 0))
+    return found
+
+
+def _distances(result: SweepResult) -> NDArray[np.float64]:
+    """Fewest parameters changed, then the smallest distance in places along the axes."""
+    base = result.points.row(0, named=True)
+    changed = np.zeros(result.points.height)
+    steps = np.zeros(result.points.height)
+    for address, values in result.space.axes.items():
+        column = result.points[address].to_list()
+        changed += np.array([text != base[address] for text in column])
+        place = {json.dumps(value): position for position, value in enumerate(values)}
+        at = np.array([place.get(text, -1) for text in column], dtype=float)
+        home = place.get(base[address], at[0])
+        steps += np.abs(at - home) / max(len(values) - 1, 1)
+    return np.stack([changed, steps, np.arange(result.points.height, dtype=float)], axis=1)
+
+
+def _num(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
