@@ -74,25 +74,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(reason)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
+def _forbid_skipping(report: pytest.TestReport | pytest.CollectReport) -> None:
     if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
-        report.longrepr = f"skipped, which RECALLTUNE_CI=1 forbids: {report.longrepr}"
+        report.longrepr = f"RECALLTUNE_CI=1 forbids skipping: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _forbid_skipping(report)
     return report
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     report = yield
-    if STRICT and report.skipped:
-        report.outcome = "failed"
-        report.longrepr = f"skipped, which RECALLTUNE_CI=1 forbids: {report.longrepr}"
+    _forbid_skipping(report)
     return report
 
 

@@ -112,7 +112,7 @@ def test_a_folder_without_weights_is_refused(folder):
 )
 def test_a_module_class_from_elsewhere_is_refused(folder, foreign):
     with_module(folder, path="3_X", type=foreign)
-    with pytest.raises(ParameterError, match="parts of sentence-transformers only"):
+    with pytest.raises(ParameterError, match="classes of sentence-transformers"):
         model_folder(folder)
 
 
@@ -120,6 +120,21 @@ def test_a_route_to_a_class_from_elsewhere_is_refused(folder):
     with_module(folder, path="3_R", type=f"{ST}.Router")
     write(folder / "3_R/router_config.json", {"types": {"query_0": "evil.Model"}})
     with pytest.raises(ParameterError, match=r"got 'evil\.Model'"):
+        model_folder(folder)
+
+
+def test_a_dense_layer_behind_a_router_is_checked_like_any_other(folder):
+    with_module(folder, path="3_R", type=f"{ST}.Router")
+    write(folder / "3_R/router_config.json", {"types": {"query_0": f"{ST}.Dense"}})
+    write(folder / "3_R/query_0/config.json", {"activation_function": "evil.Relu"})
+    with pytest.raises(ParameterError, match=r"torch\.nn, got 'evil\.Relu'"):
+        model_folder(folder)
+
+
+def test_a_router_that_routes_to_itself_is_refused(folder):
+    with_module(folder, path="3_R", type=f"{ST}.Router")
+    write(folder / "3_R/router_config.json", {"types": {".": f"{ST}.Router"}})
+    with pytest.raises(ParameterError, match="routers"):
         model_folder(folder)
 
 
@@ -173,6 +188,24 @@ def test_an_adapter_is_refused_because_it_loads_another_model(folder):
 def test_a_plain_folder_is_refused_instead_of_guessing_a_pooling(folder):
     (folder / "modules.json").unlink()
     with pytest.raises(ParameterError, match=r"no modules\.json"):
+        model_folder(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("config_sentence_transformers.json", {"prompts": ["query: "]}),
+        ("1_Pooling/router_config.json", {"types": []}),
+        ("sentence_bert_config.json", {"max_seq_length": [1]}),
+        ("sentence_bert_config.json", {"max_seq_length": "long"}),
+        ("sentence_bert_config.json", []),
+        ("model.safetensors.index.json", {"weight_map": ["x"]}),
+    ],
+)
+def test_a_configuration_of_another_shape_is_a_finding_not_a_crash(folder, name, value):
+    with_module(folder, path="1_Pooling", type=f"{ST}.Router")
+    write(folder / name, value)
+    with pytest.raises(SourceError, match=r"\.json:1:"):
         model_folder(folder)
 
 

@@ -8,21 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_candidates import LAYERS, toy
 
 from recalltune.errors import checked
 from recalltune.pipeline.config import RankingConfig
-from recalltune.pipeline.run import run
 from recalltune.pipeline.ranks import LabelSlots, ranks_in_list, ranks_of
+from recalltune.pipeline.run import run
 from recalltune.sweep.walk import walk
+from toy_candidates import LAYERS, toy
 
 ARMS = {"lexical": {}, "dense": {}}
 
 
 def config(*stages: dict[str, Any]) -> RankingConfig:
-    return checked(
-        RankingConfig, {"layers": list(LAYERS), "arms": ARMS, "stages": list(stages)}
-    )
+    return checked(RankingConfig, {"layers": list(LAYERS), "arms": ARMS, "stages": list(stages)})
 
 
 fuse = st.one_of(
@@ -39,7 +37,11 @@ fuse = st.one_of(
 )
 decay = st.builds(
     lambda family, h, shape, floor: {
-        "kind": "decay", "family": family, "half_life_days": h, "shape": shape, "floor": floor,
+        "kind": "decay",
+        "family": family,
+        "half_life_days": h,
+        "shape": shape,
+        "floor": floor,
     },
     st.sampled_from(["none", "exponential", "weibull"]),
     st.sampled_from([7.0, 30.0, 180.0]),
@@ -63,7 +65,11 @@ arrange = st.one_of(
 )
 select = st.builds(
     lambda k, floors, caps, budget, packer: {
-        "kind": "select", "top_k": k, "floors": floors, "caps": caps, "packer": packer,
+        "kind": "select",
+        "top_k": k,
+        "floors": floors,
+        "caps": caps,
+        "packer": packer,
         **({} if budget is None else {"budget_tokens": budget}),
     },
     st.sampled_from([4, 8]),
@@ -108,9 +114,7 @@ def test_a_two_stage_toy_ranks_as_worked_by_hand() -> None:
     table.features["lexical_rank"][0] = [np.nan, 2, 1]
     table.features["age_days"][0] = [30, 0, 30]
     table.span[0] = [0, 1, 2]
-    setting = config(
-        {"kind": "rrf"}, {"kind": "decay", "half_life_days": 30.0}
-    )
+    setting = config({"kind": "rrf"}, {"kind": "decay", "half_life_days": 30.0})
     scores = run(table, setting).score[0]
     expected = [1 / 61 / 2, 1 / 62 + 1 / 62, (1 / 63 + 1 / 61) / 2]
     np.testing.assert_allclose(scores, expected, rtol=1e-12)

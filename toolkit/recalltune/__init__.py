@@ -18,7 +18,6 @@ from recalltune.ingest import ingest
 from recalltune.pipeline.address import get, set_many
 from recalltune.pipeline.config import RankingConfig, load_config, preset, preset_names
 from recalltune.pipeline.explain import explain
-from recalltune.production.export import export
 from recalltune.replay.steps import replay
 from recalltune.store import Lab, open
 from recalltune.sweep.choose import Choice, choose, difference
@@ -50,7 +49,6 @@ __all__ = [
     "encoder",
     "evaluate",
     "explain",
-    "export",
     "get",
     "ingest",
     "load_cases",

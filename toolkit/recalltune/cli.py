@@ -70,10 +70,12 @@ def _say_json(value: Any) -> None:
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for report, charts and config.")] = Path(
-        "out"
+    out: Annotated[
+        Path, typer.Option("--out", help="Folder for report, charts and config.")
+    ] = Path("out"),
+    data: Annotated[Path, typer.Option("--data", help="Folder with the demo corpus.")] = Path(
+        "data"
     ),
-    data: Annotated[Path, typer.Option("--data", help="Folder with the demo corpus.")] = Path("data"),
     encoder: EncoderOption = None,
 ) -> None:
     """Run the whole journey on the demo data. Example: recalltune demo --out out."""
@@ -130,7 +132,7 @@ def evaluate(
     by: Annotated[str | None, typer.Option(help="Slice by kind, lang, split or session.")] = None,
     json_: JsonOption = False,
 ) -> None:
-    """Score a config. Example: recalltune evaluate --db lab.duckdb --cases mine --config textbook."""
+    """Score a config. Example: recalltune evaluate --db F --cases mine --config textbook."""
     lab = _existing(db)
     setting = _config(config)
     table = rt.candidates(lab, cases, setting, encoder=encoder)
@@ -143,9 +145,7 @@ def evaluate(
         return
     other = _config(baseline)
     before = rt.evaluate(rt.candidates(lab, cases, other, encoder=encoder), other)
-    changes = [
-        vars(rt.difference(before, result, metric)) for metric in DEFAULT_METRICS
-    ]
+    changes = [vars(rt.difference(before, result, metric)) for metric in DEFAULT_METRICS]
     if json_:
         _say_json(changes)
     else:
@@ -158,7 +158,9 @@ def explain(
     config: ConfigOption,
     query: Annotated[str | None, typer.Argument(help="What is asked.")] = None,
     case: Annotated[str | None, typer.Option("--case", help="SET/CASE instead of a query.")] = None,
-    at: Annotated[str | None, typer.Option(help="ISO 8601 with zone; default: after the data.")] = None,
+    at: Annotated[
+        str | None, typer.Option(help="ISO 8601 with zone; default: after the data.")
+    ] = None,
     scope: Annotated[str | None, typer.Option(help="Scope to search; default: all.")] = None,
     encoder: EncoderOption = None,
     top: Annotated[int, typer.Option(min=1, max=100, help="How many hits.")] = 5,
@@ -173,9 +175,7 @@ def explain(
         table = rt.candidates(lab, case_set, setting, encoder=encoder)
     else:
         case_id = "query"
-        table = rt.ask(
-            lab, str(query), setting, at=_instant(at), scope=scope, encoder=encoder
-        )
+        table = rt.ask(lab, str(query), setting, at=_instant(at), scope=scope, encoder=encoder)
     evidence = rt.explain(table, setting, case_id)
     last = evidence.filter(pl.col("step") == evidence["step"].max())
     shown = last.filter(pl.col("rank") <= top).sort("rank")["memory_id"].to_list()
@@ -205,7 +205,9 @@ def replay(
     db: Database,
     config: ConfigOption,
     session: Annotated[str | None, typer.Option(help="One session; default: all.")] = None,
-    scope: Annotated[str | None, typer.Option(help="Scope the agent searched; default: all.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Scope the agent searched; default: all.")
+    ] = None,
     encoder: EncoderOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -229,7 +231,10 @@ def sweep(
     encoder: EncoderOption = None,
     largest: Annotated[int, typer.Option(help="Confirm a grid up to this size.")] = 200_000,
 ) -> None:
-    """Score a whole grid and keep it. Example: recalltune sweep --db F --cases S --config textbook --space s.toml."""
+    """Score a whole grid and keep it.
+
+    Example: recalltune sweep --db F --cases S --config textbook --space s.toml.
+    """
     from recalltune.report.terminal import bar
 
     lab = _existing(db)
@@ -247,12 +252,17 @@ def sweep(
 def choose(
     db: Database,
     sweep: Annotated[str, typer.Option("--sweep", help="Id printed by recalltune sweep.")],
-    metric: Annotated[str, typer.Option(help="Metric that decides, fixed before looking.")] = "ndcg@10",
+    metric: Annotated[
+        str, typer.Option(help="Metric that decides, fixed before looking.")
+    ] = "ndcg@10",
     encoder: EncoderOption = None,
     out: Annotated[Path | None, typer.Option(help="Write the chosen config there (TOML).")] = None,
     json_: JsonOption = False,
 ) -> None:
-    """Name the winner, or say there is none. Example: recalltune choose --db F --sweep ID --out c.toml."""
+    """Name the winner, or say there is none.
+
+    Example: recalltune choose --db F --sweep ID --out chosen.toml.
+    """
     from recalltune.sweep.saving import load_sweep
 
     lab = _existing(db)
@@ -272,9 +282,14 @@ def export(
     config: Annotated[str, typer.Argument(help="The chosen config: TOML file or preset.")],
     into: Annotated[Path, typer.Option("--into", help="File to write.")],
     to: Annotated[str, typer.Option("--to", help="json or recallnest.")] = "json",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes, write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the changes, write nothing.")
+    ] = False,
 ) -> None:
-    """Write a chosen config. Example: recalltune export chosen.toml --to recallnest --into config.json."""
+    """Write a chosen config.
+
+    Example: recalltune export chosen.toml --to recallnest --into config.json.
+    """
     report = rt.export(_config(config), into, to=to, dry_run=dry_run)
     _say(report.lines())
 
@@ -283,11 +298,13 @@ def export(
 def report(
     db: Database,
     cases: CasesOption,
-    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", help="The HTML file to write.")] = Path(
+        "report.html"
+    ),
     config: Annotated[str, typer.Option("--config", help="The current default.")] = "textbook",
     encoder: EncoderOption = None,
 ) -> None:
-    """Write a self-contained page. Example: recalltune report --db F --cases S --out report.html."""
+    """Write a self-contained page. Example: recalltune report --db F --cases S --out r.html."""
     from recalltune.report.journey import write_report
 
     lab = _existing(db)
@@ -307,7 +324,9 @@ def main() -> None:
         typer.echo("stopped; nothing was half written", err=True)
         sys.exit(130)
     except Exception as error:
-        if type(error).__module__.startswith(("click", "typer")) and hasattr(error, "format_message"):
+        if type(error).__module__.startswith(("click", "typer")) and hasattr(
+            error, "format_message"
+        ):
             typer.echo(f"error: {error.format_message()}", err=True)
             sys.exit(2)
         raise

@@ -74,9 +74,7 @@ class Settings(BaseModel):
         return checked(type(self), {**dict(self), **changes})
 
 
-def checked(
-    model: type[ModelT], values: Mapping[str, Any], *, where: str = ""
-) -> ModelT:
+def checked(model: type[ModelT], values: Mapping[str, Any], *, where: str = "") -> ModelT:
     """Build ``model`` from ``values``, reporting every problem at once in the house wording."""
     try:
         return model.model_validate(dict(values))

@@ -45,11 +45,11 @@ class Setup(Protocol):
     """What a candidate table needs of a config."""
 
     @property
-    def admit(self) -> Admit: ...  # noqa: D102
+    def admit(self) -> Admit: ...
     @property
-    def arms(self) -> Arms: ...  # noqa: D102
+    def arms(self) -> Arms: ...
     @property
-    def setup(self) -> str: ...  # noqa: D102
+    def setup(self) -> str: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ def ask(
     scope: str | None = None,
     encoder: Encoder | str | None = None,
 ) -> Candidates:
-    """Return the candidate table of one typed query; ``at`` defaults to just after the newest event.
+    """Return the candidate table of one typed query; asked just after the newest event by default.
 
     Parameters
     ----------
@@ -157,10 +157,8 @@ def candidates_for(
         for position, query in enumerate(queries.iter_rows(named=True))
     ]
     width = max((row["span"].size for row in rows), default=0)
-    table = {name: _padded([row[name] for row in rows], width) for name in rows[0]}
-    span = table.pop("span").astype(np.int64)
-    valid = span >= 0
-    span[~valid] = -1
+    span = _padded([row.pop("span") for row in rows], width, -1).astype(np.int64)
+    table = {name: _padded([row[name] for row in rows], width, np.nan) for name in rows[0]}
     at = np.broadcast_to(queries["asked_at"].to_numpy()[:, None], span.shape)
     features, codes, notices = _features(spans, span, at, accesses)
     notices |= corpus.notices | {
@@ -250,11 +248,11 @@ def _propose(
     return found
 
 
-def _padded(rows: list[NDArray[Any]], width: int) -> NDArray[np.float64]:
-    out = np.full((len(rows), width), np.nan)
+def _padded(rows: list[NDArray[Any]], width: int, filler: float) -> NDArray[np.float64]:
+    out = np.full((len(rows), width), filler, dtype=np.float64)
     for position, row in enumerate(rows):
         out[position, : row.size] = row
-    return np.where(np.isnan(out), np.nan, out)
+    return out
 
 
 def _features(

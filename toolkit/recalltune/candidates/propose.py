@@ -13,9 +13,7 @@ _LANES = 16
 _BLOCK = 8_192
 
 
-def top(
-    score: NDArray[np.float64], allowed: NDArray[np.bool_], width: int
-) -> NDArray[np.intp]:
+def top(score: NDArray[np.float64], allowed: NDArray[np.bool_], width: int) -> NDArray[np.intp]:
     """Return the rows of the ``width`` best allowed scores, best first, ties by row.
 
     Rows stand in memory_id order, so the row is the tie rule.
@@ -36,9 +34,7 @@ def pad_lanes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors
 
 
-def exact_cosine(
-    query: NDArray[np.float32], vectors: NDArray[np.float32]
-) -> NDArray[np.float64]:
+def exact_cosine(query: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the dot product of one unit vector with each row, bit-equal however it is batched.
 
     Sixteen lanes are summed in a fixed order; products of two float32 are exact in float64, so

@@ -99,7 +99,7 @@ class Candidates:
 
     @property
     def valid(self) -> NDArray[np.bool_]:
-        """shape (Q, C); False on padding."""
+        """Shape (Q, C); False on padding."""
         return self.span >= 0
 
     def feature(self, name: str) -> NDArray[Any]:
@@ -110,7 +110,7 @@ class Candidates:
         return self.features[name]
 
     def code(self, column: str, value: str) -> int:
-        """Return the integer that stands for ``value`` in a coded feature; -1 if it never occurs."""
+        """Return the integer for ``value`` in a coded feature; -1 if it never occurs."""
         known = self.codes.get(column, ())
         return known.index(value) if value in known else -1
 

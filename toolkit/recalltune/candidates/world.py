@@ -72,7 +72,8 @@ class Worlds:
         if scope is None:
             return alive
         if self.admit.scope_match == "family" and ":" not in scope:
-            return alive & np.char.startswith(self.spans.scope, scope)
+            family: NDArray[np.bool_] = np.char.startswith(self.spans.scope, scope)
+            return alive & family
         return alive & (self.spans.scope == scope)
 
     def proposable(self, at: int) -> NDArray[np.bool_]:

@@ -13,12 +13,36 @@ from recalltune.charts import figures
 from recalltune.charts.layout import nice_ticks, thinned
 from recalltune.charts.text import pixels
 
-__all__ = ["ParameterAxis", "fixed_axis", "looks_logarithmic", "range_axis", "signed_axis"]
+__all__ = ["ParameterAxis", "fixed_axis", "label_list", "looks_logarithmic", "range_axis", "signed_axis"]
 
 
 def fixed_axis(values: Sequence[float], **options: Any) -> alt.Axis:
     """An axis with exactly these ticks; without a tick count Vega leaves every second one out."""
     return alt.Axis(values=list(values), tickCount=len(values) + 1, **options)
+
+
+def label_list(texts: Sequence[str]) -> str:
+    """Labels as an array of a Vega expression; every sign but plain ones is an escape.
+
+    It is the one place where text of the data reaches an expression.
+
+    Examples
+    --------
+    >>> label_list(["a b", "']"])
+    "['a b','\\\\u0027\\\\u005d']"
+    """
+
+    def escaped(text: str) -> str:
+        units = text.encode("utf-16-be", "replace")
+        codes = [int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2)]
+        return "".join(
+            chr(code)
+            if code < 128 and (chr(code).isalnum() or chr(code) in " .,-_")
+            else f"\\u{code:04x}"
+            for code in codes
+        )
+
+    return "[" + ",".join(f"'{escaped(text)}'" for text in texts) + "]"
 
 
 def looks_logarithmic(values: Sequence[float]) -> bool:
@@ -127,7 +151,11 @@ def _inner_ticks(lo: float, hi: float, about: int) -> tuple[list[float], tuple[f
         lo, hi = lo - half, hi + half
     pad = 0.07 * (hi - lo)
     low, high = lo - pad, hi + pad
-    ticks = [tick for tick in nice_ticks(lo, hi, about) if low < tick < high]
+    ticks: list[float] = []
+    for finer in range(about, about + 6):
+        ticks = [tick for tick in nice_ticks(lo, hi, finer) if low < tick < high]
+        if len(ticks) > 1:
+            break
     return ticks, (low, high)
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "interval",
     "metric",
     "moment",
+    "noun",
     "share",
     "signed",
     "tried",
@@ -125,7 +126,7 @@ def count(value: float) -> str:
     return _true_minus(f"{round(value):,}")
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, word: str) -> str:
     """A count with its noun, plural unless it is 1.
 
     Examples
@@ -133,10 +134,20 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "case"), counted(0, "case"), counted(2, "query")
     ('1 case', '0 cases', '2 queries')
     """
+    return f"{count(number)} {noun(number, word)}"
+
+
+def noun(number: int, word: str) -> str:
+    """The singular for 1, else the plural.
+
+    Examples
+    --------
+    >>> noun(1, "preset"), noun(3, "memory"), noun(2, "recall step")
+    ('preset', 'memories', 'recall steps')
+    """
     if number == 1:
-        return f"1 {noun}"
-    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
-    return f"{count(number)} {plural}"
+        return word
+    return f"{word[:-1]}ies" if word.endswith(("ry", "cy")) else f"{word}s"
 
 
 def age(days: float) -> str:

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from recalltune.charts import figures
-from recalltune.charts.axes import fixed_axis
+from recalltune.charts.axes import fixed_axis, label_list
 from recalltune.charts.canvas import About, Chart, Drawing, data, draw, finish, sentence
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy
@@ -206,7 +206,7 @@ def _finding(
 ) -> Finding:
     run = pl.concat([cells.drop("row", "column"), strip]).drop_nulls("mean")
     total, ties = run.height, run["tie"].sum()
-    values = {"ties": ties, "total": total, "nouns": f"{noun}s", "measure": kind.name}
+    values = {"ties": ties, "total": total, "nouns": figures.noun(total, noun), "measure": kind.name}
     if total == 0:
         return Finding("No {noun} was run", {"noun": noun})
     if run["mean"].n_unique() == 1:
@@ -313,7 +313,7 @@ def _grid(cells: pl.DataFrame, x_name: str, y_name: str) -> alt.LayerChart:
     height = ROW * rows
     wide, high = WIDTH / columns, float(ROW)
     x_axis = _labels(cells, "x", "column", columns, WIDTH)
-    y_axis = _labels(cells, "y", "row", rows, 1e9)
+    y_axis = _labels(cells, "y", "row", rows, 180.0 * rows)
     x_scale = alt.Scale(domain=[0, columns], nice=False)
     # Numeric order upwards, as on any axis.
     y_scale = alt.Scale(domain=[0, rows], nice=False)
@@ -383,32 +383,21 @@ def _grid(cells: pl.DataFrame, x_name: str, y_name: str) -> alt.LayerChart:
     return alt.layer(*layers)
 
 
-def _labels(
-    cells: pl.DataFrame, name: str, place: str, count: int, room: float
-) -> alt.Axis:
+def _labels(cells: pl.DataFrame, name: str, place: str, count: int, room: float) -> alt.Axis:
     known = cells.unique(place, keep="first").sort(place)
     texts = [_printed(value) for value in known[name]]
+    if not known.schema[name].is_numeric():
+        texts = [cut(text, max(4, int(room / count / 6.4))) for text in texts]
     every = 1
-    while room < 1e8 and max(map(len, texts)) * 6.4 + 6 > room / count * every:
+    while max(map(len, texts)) * 6.4 + 6 > room / count * every and known.schema[name].is_numeric():
         every += 1
     shown = [text if at % every == 0 else "" for at, text in enumerate(texts)]
     return fixed_axis(
         [at + 0.5 for at in range(count)],
-        labelExpr=f"{_js_list(shown)}[floor(datum.value)]",
+        labelExpr=f"{label_list(shown)}[floor(datum.value)]",
         domain=False,
         **({"titleAngle": 0, "titleAlign": "right", "titleY": -8} if name == "y" else {}),
     )
-
-
-def _js_list(texts: Sequence[str]) -> str:
-    # Labels reach an expression here: anything but plain signs is written as an escape.
-    def escaped(text: str) -> str:
-        return "".join(
-            sign if sign.isalnum() and sign.isascii() or sign in " .,-_" else f"\\u{{{ord(sign):x}}}"
-            for sign in text
-        )
-
-    return "[" + ",".join(f"'{escaped(text)}'" for text in texts) + "]"
 
 
 def _strip(name: str, rows: int) -> alt.LayerChart:

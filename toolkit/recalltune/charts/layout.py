@@ -80,7 +80,7 @@ def place(
     *,
     away: float = 9.0,
 ) -> Box:
-    """Box of a label beside its point, on the side that covers least; six sides are tried.
+    """Box of a label beside its point, where it covers least; six sides, three distances.
 
     Parameters
     ----------
@@ -89,23 +89,24 @@ def place(
     obstacles
         Points, interval bars and labels already placed.
     away
-        px between point and label.
+        px between point and label at the nearest distance tried.
     """
     (x, y), (wide, high) = anchor, size
-    lefts_tops = (
-        (x + away, y - high / 2),
-        (x - away - wide, y - high / 2),
-        (x + away, y - away - high / 2 - 4),
-        (x - away - wide, y - away - high / 2 - 4),
-        (x + away, y + away - high / 2 + 4),
-        (x - away - wide, y + away - high / 2 + 4),
-    )
-    boxes = [Box(left, top, left + wide, top + high) for left, top in lefts_tops]
-    # Leaving the plot costs double: a clipped label is worse than a crossed one.
-    return min(
-        boxes,
-        key=lambda box: sum(box.overlap(other) for other in obstacles) + 2 * box.outside(*plot),
-    )
+
+    def cost(try_: tuple[int, Box]) -> tuple[float, int]:
+        # Leaving the plot costs double: a clipped label is worse than a crossed one.
+        distance, box = try_
+        covered = sum(box.overlap(other) for other in obstacles)
+        return covered + 2 * box.outside(*plot), distance
+
+    tries = []
+    for distance, far in enumerate((away, away + 13, away + 26)):
+        for across in (0.0, -far - 4, far + 4):
+            top = y + across - high / 2
+            side = away if across else far
+            for left in (x + side, x - side - wide):
+                tries.append((distance, Box(left, top, left + wide, top + high)))
+    return min(tries, key=cost)[1]
 
 
 def thinned(positions: Sequence[float], widths: Sequence[float], first: Sequence[int]) -> list[int]:

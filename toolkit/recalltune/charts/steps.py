@@ -15,7 +15,7 @@ from recalltune.charts.frames import json_rows, tidy, without_gaps
 from recalltune.charts.layout import nice_ticks
 from recalltune.charts.look import current
 from recalltune.charts.measures import Measure, as_measure
-from recalltune.charts.palette import LAYERS
+from recalltune.charts.ordering import ordered
 from recalltune.charts.text import cut
 from recalltune.errors import ParameterError
 
@@ -50,7 +50,7 @@ def step_line(
     points, gaps = without_gaps(known, ["value", "y", "slice"])
     if points.select("value", "slice").is_duplicated().any():
         raise ParameterError("each value must occur once in a slice, got one again")
-    slices = _ordered(points)
+    slices = ordered(points["slice"])
     if len(slices) > 9:
         msg = f"slices must be at most 9, got {len(slices)}; sum the small ones up"
         raise ParameterError(msg)
@@ -85,11 +85,6 @@ def step_line(
         for at, name in enumerate(slices)
     ]
     return finish(alt.vconcat(*panels, spacing=10), drawing)
-
-
-def _ordered(points: pl.DataFrame) -> list[str]:
-    names = points["slice"].unique().to_list()
-    return sorted(names, key=lambda name: (LAYERS.index(name) if name in LAYERS else 99, name))
 
 
 def _finding(points: pl.DataFrame, parameter: str) -> Finding:

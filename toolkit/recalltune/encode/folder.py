@@ -15,13 +15,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from recalltune.encode.contract import Kind
-from recalltune.errors import ParameterError, SourceError
+from recalltune.errors import ParameterError, RecalltuneError, SourceError
 
 __all__ = ["ModelFolder", "model_folder"]
 
 _PICKLED = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib", ".npy"}
 _CLASS = re.compile(r"sentence_transformers(\.[A-Za-z]\w*)+")
 _ACTIVATION = re.compile(r"torch\.nn\.modules\.[a-z]+\.[A-Za-z0-9]+")
+_TANH = "torch.nn.modules.activation.Tanh"
+_SHARD = re.compile(r"[\w.-]+\.safetensors")
+_MAX_PARTS = 64
 _MAX_CONFIG_BYTES = 16 * 2**20
 _PASSAGE_PROMPTS = ("document", "passage", "corpus")
 
@@ -67,19 +70,26 @@ def model_folder(path: Path, *, name: str | None = None, root: Path | None = Non
     if "modules.json" not in files:
         msg = f"{folder} must be a sentence-transformers folder: it has no modules.json"
         raise ParameterError(msg)
-    _refuse_pickles(folder, files)
-    modules = _modules(folder)
-    config = _config(folder, "config_sentence_transformers.json")
-    first = folder / modules[0]["path"]
+    try:
+        _refuse_pickles(folder, files)
+        modules = _modules(folder)
+        config = _config(folder, "config_sentence_transformers.json")
+        first = folder / modules[0]["path"]
+        dim, limit, prompts = _width(folder, modules), _limit(first), _prompts(config)
+    except RecalltuneError:
+        raise
+    except (AttributeError, TypeError, KeyError, ValueError) as error:
+        msg = f"{folder / 'modules.json'}:1: a configuration has a value of another type ({error})"
+        raise SourceError(msg) from None
     counted = first / "tokenizer.json"
     return ModelFolder(
         path=folder,
         name=name or folder.name,
         revision=_digest(files),
-        prompts=_prompts(config),
+        prompts=prompts,
         routed=any(module["type"].endswith(".Router") for module in modules),
-        dim=_width(folder, modules),
-        max_tokens=_limit(first),
+        dim=dim,
+        max_tokens=limit,
         tokenizer=counted if counted.exists() else None,
     )
 
@@ -111,8 +121,9 @@ def _refuse_pickles(folder: Path, files: Mapping[str, Path]) -> None:
         raise ParameterError(msg)
     for name in files:
         if name.endswith(".safetensors.index.json"):
-            shards = _config(folder, name).get("weight_map", {}).values()
-            _refuse(name, [s for s in shards if not re.fullmatch(r"[\w.-]+\.safetensors", s)])
+            shards = map(str, _config(folder, name).get("weight_map", {}).values())
+            foreign = [shard for shard in shards if not _SHARD.fullmatch(shard)]
+            _refuse(name, ".safetensors files beside it", foreign)
 
 
 def _modules(folder: Path) -> list[dict[str, Any]]:
@@ -120,24 +131,30 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
     if not (isinstance(modules, list) and modules and all(isinstance(m, dict) for m in modules)):
         msg = f"{folder / 'modules.json'}:1: must be a list of modules"
         raise SourceError(msg)
-    classes = [str(module.get("type")) for module in modules]
-    for module in modules:
-        inside = (folder / str(module.setdefault("path", ""))).resolve()
-        if not inside.is_relative_to(folder):
-            _refuse("modules.json", [str(module["path"])])
-        routes = _config(inside, "router_config.json").get("types", {})
-        classes += [str(route) for route in routes.values()]
-        told = _config(inside, "config.json").get("activation_function")
-        if str(module.get("type")).endswith(".Dense") and told is not None:
+    parts = [(str(m.setdefault("path", "")), str(m.get("type"))) for m in modules]
+    for path, name in parts:  # grows while it is walked: a router's parts may be routers
+        if len(parts) > _MAX_PARTS:
+            msg = f"{folder} must have at most {_MAX_PARTS} modules, its routers lead to more"
+            raise ParameterError(msg)
+        if not (folder / path).resolve().is_relative_to(folder):
+            _refuse("modules.json", "folders inside the model", [path])
+        if not _CLASS.fullmatch(name):
+            _refuse("modules.json", "classes of sentence-transformers", [name])
+        config = _config(folder / path, "config.json")
+        if name.endswith(".Router"):
+            routes = _config(folder / path, "router_config.json") or config
+            types = routes.get("types", {})
+            parts += [(f"{path}/{part}".lstrip("/"), str(cls)) for part, cls in types.items()]
+        activation = str(config.get("activation_function", _TANH))
+        if name.endswith(".Dense") and not _ACTIVATION.fullmatch(activation):
             # The loader would warn and put tanh in its place: other numbers without an error.
-            _refuse("activation_function", [a for a in [str(told)] if not _ACTIVATION.fullmatch(a)])
-    _refuse("modules.json", [name for name in classes if not _CLASS.fullmatch(name)])
+            _refuse("activation_function", "a module of torch.nn", [activation])
     return modules
 
 
-def _refuse(where: str, foreign: list[str]) -> None:
+def _refuse(where: str, allowed: str, foreign: list[str]) -> None:
     if foreign:
-        msg = f"{where} must name parts of sentence-transformers only, got {foreign[0]!r}"
+        msg = f"{where} must name {allowed}, got {foreign[0]!r}"
         raise ParameterError(msg)
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from recalltune.errors import ParameterError, Settings, SourceError, checked
+from recalltune.errors import ParameterError, Settings, SourceError, checked, nearest
 
 __all__ = ["EvalCase", "Kind", "case_schema", "read_case_file"]
 
@@ -108,6 +108,10 @@ class EvalCase(Settings):
         return not any((*declared, *terms)) and self.kind != "nothing_to_find"
 
 
+# Attributes have Python names; a file knows the camel case only.
+KEYS = frozenset(to_camel(name) for name in EvalCase.model_fields)
+
+
 def case_schema() -> dict[str, Any]:
     """JSON Schema of a whole case file, for editors that check while typing."""
     item = EvalCase.model_json_schema(by_alias=True)
@@ -171,6 +175,9 @@ def _case(element: object, number: int) -> EvalCase:
         raise ParameterError(msg)
     name = element.get("name")
     where = f"case {number}" + (f" ({name[:80]!r})" if isinstance(name, str) else "")
+    if unknown := [key for key in element if key not in KEYS]:
+        msg = f"{where}: {unknown[0][:80]!r} is not a key of a case; {nearest(unknown[0], KEYS)}"
+        raise ParameterError(msg)
     return checked(EvalCase, element, where=where)
 
 

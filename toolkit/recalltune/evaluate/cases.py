@@ -7,7 +7,6 @@ report that counts what was assumed.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Literal
 
 from recalltune.errors import ContractError, ParameterError, SourceError
 from recalltune.evaluate.case_file import EvalCase, in_utc, listed, read_case_file
+from recalltune.evaluate.case_ids import flat_targets, with_full_ids
 from recalltune.evaluate.splits import Split, hold_out
 from recalltune.store import (
     EvalCaseRow,
@@ -30,10 +30,9 @@ from recalltune.store import (
     read_table,
 )
 
-__all__ = ["CaseReport", "load_cases", "resolve_id"]
+__all__ = ["CaseReport", "load_cases"]
 
 FORMAT = "eval-cases"
-SHOWN = 3
 Role = Literal["target", "hard_negative", "expected_order"]
 
 
@@ -134,44 +133,6 @@ def load_cases(lab: Lab, path: str | PathLike[str], *, case_set: str) -> CaseRep
     )
 
 
-def resolve_id(prefix: str, memory_ids: Sequence[str]) -> str:
-    """Full id that equals, or alone begins with, the given text.
-
-    Parameters
-    ----------
-    prefix
-        An id or the beginning of one.
-    memory_ids
-        All ids, rising.
-
-    Returns
-    -------
-    str
-        The id.
-
-    Raises
-    ------
-    ParameterError
-        If no id or several begin like this; the message names candidates.
-
-    Examples
-    --------
-    >>> resolve_id("ab1", ["ab12", "ab34"])
-    'ab12'
-    """
-    start = bisect_left(memory_ids, prefix)
-    matches = [m for m in memory_ids[start : start + SHOWN + 1] if m.startswith(prefix)]
-    if matches and (matches[0] == prefix or len(matches) == 1):
-        return matches[0]
-    if matches:
-        shown = ", ".join(matches[:SHOWN]) + (", ..." if len(matches) > SHOWN else "")
-        msg = f"id {prefix!r} is ambiguous: {shown}"
-    else:
-        around = memory_ids[max(0, start - 1) : start + 2]
-        msg = f"id {prefix!r} names no memory; nearest: {', '.join(around) or 'none, no memories'}"
-    raise ParameterError(msg)
-
-
 def _resolved(
     file: Path, entries: Sequence[tuple[int, EvalCase]], memory_ids: list[str], taken: set[str]
 ) -> list[EvalCase]:
@@ -181,50 +142,12 @@ def _resolved(
             if case.name in taken:
                 msg = "name is used already by another file of this case set"
                 raise ParameterError(msg)
-            cases.append(_with_full_ids(case, memory_ids))
+            cases.append(with_full_ids(case, memory_ids))
         except ParameterError as error:
             problems.append(f"{file}:{line}: case {case.name!r}: {error}")
     if problems:
         raise SourceError(listed(problems))
     return cases
-
-
-def _with_full_ids(case: EvalCase, memory_ids: list[str]) -> EvalCase:
-    def full(prefix: str) -> str:
-        return resolve_id(prefix, memory_ids)
-
-    targets = tuple(
-        full(target) if isinstance(target, str) else tuple(map(full, target))
-        for target in case.targets
-    )
-    resolved = case.with_(
-        targets=targets,
-        hard_negatives=tuple(map(full, case.hard_negatives)),
-        expect_order=tuple(map(full, case.expect_order)),
-        grades={full(prefix): grade for prefix, grade in case.grades.items()},
-    )
-    flat = list(_flat(resolved))
-    for name, ids in (
-        ("targets", flat),
-        ("hardNegatives", resolved.hard_negatives),
-        ("expectOrder", resolved.expect_order),
-    ):
-        repeated = [memory for memory, times in Counter(ids).items() if times > 1]
-        if repeated:
-            msg = f"{name} must name each memory once, got {repeated[0]!r} twice"
-            raise ParameterError(msg)
-    if both := sorted(set(flat) & set(resolved.hard_negatives)):
-        msg = f"{both[0]!r} must not be both a target and a hard negative"
-        raise ParameterError(msg)
-    if stray := sorted(set(resolved.grades) - set(flat)):
-        msg = f"grades must name targets only, got {stray[0]!r}"
-        raise ParameterError(msg)
-    return resolved
-
-
-def _flat(case: EvalCase) -> Iterator[str]:
-    for target in case.targets:
-        yield from (target,) if isinstance(target, str) else target
 
 
 def _cluster(case: EvalCase) -> str:
@@ -286,7 +209,7 @@ def _labels(case: EvalCase, case_set: str) -> Iterator[Label]:
             place=place,
         )
 
-    for memory in _flat(case):
+    for memory in flat_targets(case):
         yield label(memory, "target", case.grades.get(memory, 1))
     for memory in case.hard_negatives:
         yield label(memory, "hard_negative", 0)

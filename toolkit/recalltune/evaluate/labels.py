@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from recalltune.errors import ContractError
 
-__all__ = ["CaseLabels", "per_case_sum"]
+__all__ = ["CaseLabels", "case_of_label", "per_case_sum", "reduce_by_case"]
 
 NO_ORDER = -1
 
@@ -111,6 +111,20 @@ class CaseLabels:
             msg = f"gains must lie in [0, inf), got {labels.gains[at]} at label {at}"
             raise ContractError(msg)
         return labels
+
+
+def case_of_label(offsets: NDArray[np.intp], size: int) -> NDArray[np.intp]:
+    """Case number of each of ``size`` labels, after checking that the offsets cover them.
+
+    Examples
+    --------
+    >>> case_of_label(np.array([0, 2, 2, 3]), 3)
+    array([0, 0, 2])
+    """
+    if offsets[0] != 0 or offsets[-1] != size:
+        msg = f"offsets must run from 0 to {size}, got {offsets[0]} to {offsets[-1]}"
+        raise ContractError(msg)
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
 def per_case_sum(values: NDArray[np.float64], offsets: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalltune.errors import ContractError, ParameterError
-from recalltune.evaluate.labels import per_case_sum, reduce_by_case
+from recalltune.evaluate.labels import case_of_label, per_case_sum, reduce_by_case
 
 __all__ = [
     "average_precision",
@@ -101,9 +101,9 @@ def ideal_dcg(
     gains: Floats, offsets: Offsets, *, cutoff: float = np.inf, gain: Gain = "linear"
 ) -> Floats:
     """Discounted gain of each case's targets in falling order of grade, shape (N,)."""
-    case = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    case = case_of_label(offsets, len(gains))
     best_first = np.lexsort((-gains, case))
-    place = np.arange(len(gains)) - np.repeat(offsets[:-1], np.diff(offsets)) + 1.0
+    place = np.arange(len(gains)) - offsets[case] + 1.0
     discounted = _gain_of(gains, gain)[best_first] / np.log2(place + 1.0)
     return per_case_sum(np.where(place <= cutoff, discounted, 0.0), offsets)
 
@@ -202,7 +202,7 @@ def order_violations(
     A pair is violated if the later memory is shown and the earlier is missing or does not stand
     strictly above it. NaN for a case with fewer than two ordered labels; lower is better.
     """
-    case = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    case = case_of_label(offsets, len(order))
     earlier, later = order_pairs(order, offsets)
     shown = _shown(ranks, order, cutoff)
     place = np.where(shown, ranks, np.inf)
@@ -215,7 +215,7 @@ def order_pairs(
     order: NDArray[np.int64], offsets: Offsets
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Label rows of neighbours in the expected orders: (earlier, later), sorted by case."""
-    case = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    case = case_of_label(offsets, len(order))
     rows = np.lexsort((order, case))
     rows = rows[order[rows] >= 0]
     same = case[rows[:-1]] == case[rows[1:]]
@@ -253,7 +253,7 @@ def _found_and_needed(
     found = (_shown(ranks, gains, cutoff) & relevant).astype(np.float64)
     if groups is None:
         return per_case_sum(found, offsets), _count(relevant, offsets)
-    case = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    case = case_of_label(offsets, len(gains))
     rows = np.lexsort((groups, case))
     rows = rows[relevant[rows]]
     opens = np.ones(len(rows), dtype=bool)
@@ -269,7 +269,7 @@ def _pairs(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """All (target, target of the same case) pairs, grouped by the first."""
     rows = np.flatnonzero(relevant)
-    case = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[rows]
+    case = case_of_label(offsets, len(relevant))[rows]
     first = np.searchsorted(case, case, side="left")
     count = np.searchsorted(case, case, side="right") - first
     starts = np.concatenate(([0], np.cumsum(count)[:-1])) if len(rows) else count

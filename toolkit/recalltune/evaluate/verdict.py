@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recalltune.evaluate.labels import CaseLabels, per_case_sum
+from recalltune.evaluate.labels import CaseLabels, case_of_label, per_case_sum
 from recalltune.evaluate.metrics import order_pairs, recall_all
 
 __all__ = ["CaseVerdict", "StrictParts", "strict_parts", "strict_verdict", "terms_found"]
@@ -111,7 +111,7 @@ def _order_holds(ranks: Floats, labels: CaseLabels) -> Bools:
     earlier, later = order_pairs(labels.order, labels.offsets)
     first = ranks[..., earlier]
     broken = np.isnan(first) | (first >= ranks[..., later])
-    case = np.repeat(np.arange(labels.n_cases), np.diff(labels.offsets))
+    case = case_of_label(labels.offsets, len(labels.order))
     pairs_before = np.searchsorted(case[earlier], np.arange(labels.n_cases + 1))
     holds: Bools = per_case_sum(broken.astype(np.float64), pairs_before.astype(np.intp)) == 0
     return holds

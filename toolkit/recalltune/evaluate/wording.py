@@ -94,7 +94,8 @@ def _limits(d: Decision) -> list[str]:
     if d.verdict == "winner" and d.n_clusters < FEW_TO_GENERALISE:
         said.append(f"Only {d.n_clusters} {d.unit}s: the claim covers {d.unit}s like these.")
     if d.verdict == "winner" and d.evidence.power < 0.5:
-        said.append(f"Found with power {_p(d.evidence.power)}: the size is probably overstated.")
+        power = _bare(f"{d.evidence.power:.2f}")
+        said.append(f"Found with power {power}: the size is probably overstated.")
     if d.evidence.interval.method == "widened t" and d.evidence.sd:
         counted = "cases" if d.n_cases == d.n_clusters else f"{d.unit}s"
         said.append(f"Only {d.evidence.differing} {counted} differ; the interval is a widened one.")
@@ -123,9 +124,10 @@ def _value(value: float) -> str:
 
 
 def _p(p: float) -> str:
+    """A p-value to two decimals, or to its first digit if that comes later."""
     if p >= 0.995:
         return "1.00" if p >= 1 else ".99"
-    digits = max(2, 1 - math.floor(math.log10(p))) if p > 0 else 2
+    digits = min(5, max(2, -math.floor(math.log10(p)))) if p > 0 else 2
     return _bare(f"{p:.{digits}f}")
 
 

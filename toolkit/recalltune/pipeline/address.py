@@ -8,7 +8,11 @@ from typing import Any
 from recalltune.errors import ParameterError, checked, nearest
 from recalltune.pipeline.config import RankingConfig
 
-__all__ = ["addresses", "get", "resolve", "set_many"]
+__all__ = ["addresses", "effective", "get", "resolve", "set_many"]
+
+
+_UNNAMED = {"weights": 1.0, "floors": 0}
+"""What a layer or arm has that a mapping does not name."""
 
 
 def addresses(config: RankingConfig) -> dict[str, Any]:
@@ -29,7 +33,8 @@ def addresses(config: RankingConfig) -> dict[str, Any]:
             found[f"{root}.{field_name}"] = value
             if isinstance(value, Mapping):
                 for key in _keys(config, field_name):
-                    found[f"{root}.{field_name}.{key}"] = value.get(key)
+                    unnamed = _UNNAMED.get(field_name)
+                    found[f"{root}.{field_name}.{key}"] = value.get(key, unnamed)
     return found
 
 
@@ -60,6 +65,15 @@ def get(config: RankingConfig, address: str) -> Any:
     return addresses(config)[resolve(config, address)]
 
 
+def effective(config: RankingConfig, address: str) -> Any:
+    """Return the stage parameter at a full address; None where it has no effect on the ranking."""
+    root, *path = address.split(".")
+    node: Any = config.stage(root).canonical()
+    for step in path:
+        node = node.get(step) if isinstance(node, Mapping) else None
+    return node
+
+
 def set_many(config: RankingConfig, changes: Mapping[str, Any]) -> RankingConfig:
     """Return a checked copy with the values at some addresses replaced, all at once.
 
@@ -83,5 +97,3 @@ def set_many(config: RankingConfig, changes: Mapping[str, Any]) -> RankingConfig
         else:
             node[last] = value.item() if hasattr(value, "item") else value
     return checked(RankingConfig, tree)
-
-

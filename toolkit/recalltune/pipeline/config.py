@@ -10,13 +10,22 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
+import tomli_w
 from pydantic import Field, field_validator, model_validator
 
 from recalltune.candidates.settings import Admit, Arms
 from recalltune.errors import ParameterError, Settings, SourceError, checked, nearest
 from recalltune.pipeline.stages import AnyStage, Select
 
-__all__ = ["LAYERS", "RankingConfig", "digest", "load_config", "parse_config", "preset", "preset_names"]
+__all__ = [
+    "LAYERS",
+    "RankingConfig",
+    "digest",
+    "load_config",
+    "parse_config",
+    "preset",
+    "preset_names",
+]
 
 LAYERS = ("project", "whiteboard", "user", "reflection", "log")
 _LARGEST_FILE = 1_000_000
@@ -85,6 +94,24 @@ class RankingConfig(Settings):
                     raise ValueError(message)
         return self
 
+    @model_validator(mode="after")
+    def _profiles_apply(self) -> Self:
+        # address reads configs, so it is named here and not above.
+        from recalltune.pipeline.address import resolve, set_many
+
+        bare = self.model_copy(update={"profiles": {}})
+        for name, overrides in self.profiles.items():
+            try:
+                for address in overrides:
+                    if resolve(bare, address).partition(".")[0] in ("admit", "arms"):
+                        message = f"{address} changes the candidates, which a profile may not"
+                        raise ParameterError(message)
+                set_many(bare, overrides)
+            except ParameterError as error:
+                message = f"profile {name!r}: {error}"
+                raise ValueError(message) from None
+        return self
+
     def stage(self, name: str) -> Any:
         """Return the stage of that name."""
         for stage in self.stages:
@@ -101,7 +128,9 @@ class RankingConfig(Settings):
             "admit": self.admit.model_dump(mode="json"),
             "arms": self.arms.model_dump(mode="json"),
             "stages": [stage.canonical() for stage in self.stages],
-            "profiles": {name: dict(sorted(p.items())) for name, p in sorted(self.profiles.items())},
+            "profiles": {
+                name: dict(sorted(p.items())) for name, p in sorted(self.profiles.items())
+            },
         }
 
     @property
@@ -117,9 +146,7 @@ class RankingConfig(Settings):
 
     def to_toml(self) -> str:
         """Return the TOML text that `load_config` reads back to an equal config."""
-        from recalltune.pipeline.toml import dumps
-
-        return dumps(self.model_dump(mode="json", exclude_none=True))
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
 def _with_default_name(stage: Any) -> Any:
@@ -149,7 +176,9 @@ def load_config(source: str | Path) -> RankingConfig:
         )
         raise ParameterError(message)
     if path.stat().st_size > _LARGEST_FILE:
-        message = f"{path}: a config file may hold {_LARGEST_FILE:,} bytes, got {path.stat().st_size:,}"
+        message = (
+            f"{path}: a config file may hold {_LARGEST_FILE:,} bytes, got {path.stat().st_size:,}"
+        )
         raise SourceError(message)
     return parse_config(path.read_text(encoding="utf-8"), str(path))
 

@@ -8,6 +8,7 @@ import polars as pl
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.run import check_setup, start, steps, with_profile
+from recalltune.pipeline.stage import Affine
 
 __all__ = ["EVIDENCE_SCHEMA", "explain", "replay_evidence"]
 
@@ -52,10 +53,10 @@ def explain(candidates: Candidates, config: RankingConfig, query_id: str) -> pl.
         shown = listed[listed >= 0]
         places[shown] = np.arange(1, shown.size + 1)
         rank = places[columns]
-        moves = operands is not None
-        scale = np.broadcast_to(operands.scale if moves else np.nan, one.span.shape)[0]
-        shift = np.broadcast_to(operands.shift if moves else np.nan, one.span.shape)[0]
-        low, high = (operands.clamp if moves and operands.clamp else (None, None))
+        moved = Affine(np.nan, np.nan) if operands is None else operands
+        scale = np.broadcast_to(moved.scale, one.span.shape)[0]
+        shift = np.broadcast_to(moved.shift, one.span.shape)[0]
+        low, high = moved.clamp or (None, None)
         frames.append(
             pl.DataFrame(
                 {

@@ -43,10 +43,10 @@ def ranks_of(state: State, slots: LabelSlots) -> NDArray[np.float64]:
     above = rows > mine[:, None] + margin
     near = (rows >= mine[:, None] - margin) & ~above
     ranks = 1.0 + above.sum(axis=1)
-    # The item itself is always near; where it is not alone, the rounded values decide.
-    for label in np.flatnonzero(near.sum(axis=1) > 1):
-        ranks[label] += _tied_above(rows[label], near[label], int(slots.at[label]))
     lost = ~slots.present | ~state.alive[slots.query, slots.at]
+    # A living item is always near itself; where it is not alone, the rounded values decide.
+    for label in np.flatnonzero(~lost & (near.sum(axis=1) > 1)):
+        ranks[label] += _tied_above(rows[label], near[label], int(slots.at[label]))
     if state.limit is not None:
         lost |= ranks > state.limit
     return np.where(lost, np.nan, ranks)

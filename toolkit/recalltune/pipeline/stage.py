@@ -56,19 +56,30 @@ class State:
     """shape (Q, P), columns best first, -1 after the last; None while the score alone decides."""
     limit: int | None = None
     """Places shown, once a selection has said so and no order was needed for it."""
-    account: Any = None
-    """The last selection's account per layer."""
-    _listed: list[NDArray[np.intp]] = field(default_factory=list)
+    _known: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """What was derived from this state already; stages that branch off it share it."""
 
     def listed(self) -> NDArray[np.intp]:
         """Return the columns shown, best first, -1 after the last; computed at most once."""
         if self.order is not None:
             return self.order
-        if not self._listed:
+        if "" not in self._known:
             order = rank_order(self.score, self.alive)
             order = np.where(np.take_along_axis(self.alive, order, axis=-1), order, -1)
-            self._listed.append(order if self.limit is None else order[..., : self.limit])
-        return self._listed[0]
+            self._known[""] = order if self.limit is None else order[..., : self.limit]
+        return self._known[""]
+
+    def listed_feature(self, candidates: Candidates, name: str) -> NDArray[np.int64]:
+        """Return a whole-number feature in the order of `listed`, -1 after the last."""
+        if name not in self._known:
+            order = self.listed()
+            values = np.take_along_axis(candidates.feature(name), np.maximum(order, 0), axis=-1)
+            self._known[name] = np.where(order >= 0, values, -1).astype(np.int64)
+        return self._known[name]
+
+    def then(self, **changes: Any) -> State:
+        """Return the next state; nothing derived from this one is carried over."""
+        return replace(self, _known={}, **changes)
 
 
 class Stage(Settings, ABC):
@@ -101,7 +112,7 @@ class ScoreStage(Stage):
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Move the scores; ``operands`` may be handed in where a grid has them already."""
         operands = self.affine(candidates) if operands is None else operands
-        return replace(state, score=operands(state.score), _listed=[])
+        return state.then(score=operands(state.score))
 
 
 class FilterStage(Stage):
@@ -121,7 +132,7 @@ class FilterStage(Stage):
         if order is not None:
             stays = np.take_along_axis(alive, np.maximum(order, 0), axis=-1)
             order = compact(np.where(stays, order, -1))
-        return replace(state, alive=alive, order=order, _listed=[])
+        return state.then(alive=alive, order=order)
 
 
 class ListStage(Stage):

@@ -117,7 +117,11 @@ def _ledger(table: Candidates) -> tuple[tuple[str, str], ...]:
     hops: Sequence[tuple[str, str, str]] = (
         ("dense_arm_missing", "dense", "no encoder could run: lexical only"),
         ("abstained_queries", "dense", "{n} queries have no direction: lexical only for them"),
-        ("zero_vectors", "dense", "{n} memories have no direction: never proposed by the dense arm"),
+        (
+            "zero_vectors",
+            "dense",
+            "{n} memories have no direction: never proposed by the dense arm",
+        ),
     )
     return tuple(
         (hop, reason.format(n=table.notices[name]))

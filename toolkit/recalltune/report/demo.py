@@ -25,7 +25,7 @@ from recalltune.report.journey import Journey, write_journey
 from recalltune.report.terminal import choice_lines, import_lines, interval
 from recalltune.store import Lab, open, read_memories
 from recalltune.sweep.choose import Choice, choose, difference
-from recalltune.sweep.engine import SweepResult, sweep
+from recalltune.sweep.engine import sweep
 from recalltune.sweep.saving import save_sweep
 from recalltune.sweep.space import Space
 from recalltune.version import code_digest
@@ -152,8 +152,10 @@ def _presets(lab: Lab, table: Candidates, encoder: Encoder | None) -> dict[str, 
         config: RankingConfig = preset(name)
         if config.arms.lexical is None and encoder is None:
             continue
-        mine = table if table.stamp.setup == config.setup else candidates(
-            lab, CASES, config, encoder=encoder
+        mine = (
+            table
+            if table.stamp.setup == config.setup
+            else candidates(lab, CASES, config, encoder=encoder)
         )
         results[name] = evaluate(mine, config, metrics=METRICS)
     return results

@@ -77,7 +77,9 @@ def _line(cells: list[str], widths: list[int], right: list[bool]) -> str:
 def import_lines(report: ImportReport) -> list[str]:
     """Say what an import read, kept and dropped, and why."""
     frame = report.frame
-    total = frame.select(pl.col("read", "kept", "dropped", "turns", "memories").sum()).row(0, named=True)
+    total = frame.select(pl.col("read", "kept", "dropped", "turns", "memories").sum()).row(
+        0, named=True
+    )
     lines = [
         f"{frame.height} files    {total['read']:,} read    {total['kept']:,} kept "
         f"({total['turns']:,} turns, {total['memories']:,} memories)    "
@@ -85,7 +87,9 @@ def import_lines(report: ImportReport) -> list[str]:
     ]
     reasons = report.dropped.group_by("reason", maintain_order=True).agg(pl.col("count").sum())
     if reasons.height:
-        told = ", ".join(f"{r} {n:,}" for r, n in reasons.sort("count", descending=True).iter_rows())
+        told = ", ".join(
+            f"{r} {n:,}" for r, n in reasons.sort("count", descending=True).iter_rows()
+        )
         lines.append(plain(f"dropped: {told}", columns=_COLUMNS))
     lines += [plain(notice, columns=_COLUMNS) for notice in report.notices]
     return lines
@@ -114,7 +118,8 @@ def choice_lines(choice: Choice) -> list[str]:
     """Say what was decided and on which evidence."""
     lines = ["CHANGE" if choice.changes else "KEEP the default"]
     lines += [
-        f"  {address} {_cell(old)} -> {_cell(new)}" for address, (old, new) in choice.changes.items()
+        f"  {address} {_cell(old)} -> {_cell(new)}"
+        for address, (old, new) in choice.changes.items()
     ]
     lines += _wrapped(choice.sentence())
     for address, values in choice.tie_ranges.items():

@@ -22,11 +22,11 @@ def _columns(character: str) -> int:
 
 
 def plain(text: str, *, columns: int = 240) -> str:
-    """Return ``text`` on one line, controls shown as named boxes, cut with an ellipsis.
+    r"""Return ``text`` on one line, controls shown as named boxes, cut with an ellipsis.
 
     Examples
     --------
-    >>> plain("a\\u202eb")
+    >>> plain("a\u202eb")
     'a[U+202E]b'
     """
     shown: list[str] = []

@@ -7,7 +7,16 @@ order, with instants as int64 microseconds UTC.
 from __future__ import annotations
 
 from recalltune.store.digest import data_digest
-from recalltune.store.files import forget_file
+from recalltune.store.files import (
+    add_holder,
+    forget_file,
+    known_files,
+    known_searches,
+    known_turns,
+    replace_memories,
+    settle_spans,
+    spans_of,
+)
 from recalltune.store.lab import Lab, LockedError, open
 from recalltune.store.read import (
     latest_event_at,
@@ -68,12 +77,16 @@ __all__ = [
     "Sharing",
     "Sweep",
     "Turn",
+    "add_holder",
     "data_digest",
     "estimate_tokens",
     "forget_file",
     "get_vectors",
     "insert_frame",
     "insert_rows",
+    "known_files",
+    "known_searches",
+    "known_turns",
     "latest_event_at",
     "open",
     "put_texts",
@@ -88,6 +101,9 @@ __all__ = [
     "read_table",
     "read_turns",
     "record_ledger",
+    "replace_memories",
+    "settle_spans",
+    "spans_of",
     "table_schema",
     "text_hash",
     "vector_digest",

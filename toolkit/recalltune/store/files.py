@@ -1,14 +1,33 @@
 """Which file owns which rows: what makes an import incremental and its repetition harmless.
 
 A row belongs to the file it was first read from; files that say the same are kept beside it in
-``also_in``. Forgetting a file removes what only that file said.
+``also_in``. Forgetting a file removes what only that file said. All of it happens inside one
+`Lab.writing` block.
 """
 
 from __future__ import annotations
 
-import duckdb
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-__all__ = ["forget_file"]
+import duckdb
+import polars as pl
+
+from recalltune.store.read import read_table
+from recalltune.store.rows import IngestFile, Memory, MemorySpan
+from recalltune.store.write import insert_rows
+
+__all__ = [
+    "add_holder",
+    "forget_file",
+    "known_files",
+    "known_searches",
+    "known_turns",
+    "replace_memories",
+    "settle_spans",
+    "spans_of",
+]
 
 _HAND_OVER = """
 update {table}
@@ -51,8 +70,126 @@ _FORGET = (
     "delete from ingest_file where path = $file",
 )
 
+_ADD_HOLDER = {
+    "turn": """
+        update turn set also_in = list_sort(list_append(also_in, $file))
+        from wanted where wanted.id = turn.turn_id
+          and turn.file <> $file and not list_contains(turn.also_in, $file)
+    """,
+    "memory_span": """
+        update memory_span set also_in = list_sort(list_append(also_in, $file))
+        from wanted where wanted.id = memory_span.memory_id
+          and memory_span.file <> $file and not list_contains(memory_span.also_in, $file)
+    """,
+}
+
+_TURNS = "select turn_id, role, text_hash from turn semi join wanted on wanted.id = turn.turn_id"
+_SEARCHES = "select query_id from search_log semi join wanted on wanted.id = search_log.query_id"
+_SPANS = """
+select * exclude (enters_at) from memory_span
+semi join wanted on wanted.id = memory_span.memory_id
+order by memory_id, version
+"""
+_DELETE_SPANS = "delete from memory_span using wanted where wanted.id = memory_span.memory_id"
+_DELETE_MEMORIES = "delete from memory using wanted where wanted.id = memory.memory_id"
+
+_SETTLE = (
+    """
+    update memory_span set
+        superseded_at = case when m.status = 'superseded'
+                             then coalesce(m.superseded_at, successor.known_at) end,
+        retracted_at = case when m.status = 'retracted' then m.retracted_at end
+    from memory m left join (
+        select memory_id, min(known_at) as known_at from memory_span group by memory_id
+    ) successor on successor.memory_id = m.superseded_by
+    where m.memory_id = memory_span.memory_id
+    """,
+)
+_LOOSE_ENDS = """
+select
+    count(*) filter (status = 'superseded' and superseded_by is not null and not exists (
+        from memory s where s.memory_id = m.superseded_by)) as dangling,
+    count(*) filter (status <> 'current' and not exists (
+        from memory_span s where s.memory_id = m.memory_id
+        and coalesce(s.superseded_at, s.retracted_at) is not null)) as undated
+from memory m
+"""
+
 
 def forget_file(con: duckdb.DuckDBPyConnection, file: str) -> None:
-    """Remove every row that only ``file`` accounts for; call it inside `Lab.writing`."""
+    """Remove every row that only ``file`` accounts for."""
     for statement in _FORGET:
         con.execute(statement, {"file": file} if "$file" in statement else None)
+
+
+def known_files(con: duckdb.DuckDBPyConnection) -> dict[str, IngestFile]:
+    """What the lab remembers of every imported file, by its name."""
+    rows = read_table(con, "ingest_file").to_dicts()
+    return {
+        row["path"]: IngestFile(**row | {"reasons": json.loads(row["reasons"])}) for row in rows
+    }
+
+
+def known_turns(
+    con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str]
+) -> dict[str, tuple[str, str]]:
+    """Role and text hash of those turns that are in the lab."""
+    with _wanted(con, turn_ids):
+        return {turn: (role, text) for turn, role, text in con.sql(_TURNS).fetchall()}
+
+
+def known_searches(con: duckdb.DuckDBPyConnection, query_ids: Sequence[str]) -> set[str]:
+    """Those searches that are in the lab."""
+    with _wanted(con, query_ids):
+        return {query_id for (query_id,) in con.sql(_SEARCHES).fetchall()}
+
+
+def spans_of(
+    con: duckdb.DuckDBPyConnection, memory_ids: Sequence[str]
+) -> dict[str, list[MemorySpan]]:
+    """Spans of those memories that are in the lab, by version."""
+    found: dict[str, list[MemorySpan]] = {}
+    with _wanted(con, memory_ids):
+        for row in con.sql(_SPANS).pl().to_dicts():
+            found.setdefault(row["memory_id"], []).append(MemorySpan(**row))
+    return found
+
+
+def add_holder(con: duckdb.DuckDBPyConnection, table: str, ids: Sequence[str], file: str) -> None:
+    """Note that ``file`` says the same as these rows of ``turn`` or ``memory_span``."""
+    with _wanted(con, ids):
+        con.execute(_ADD_HOLDER[table], {"file": file})
+
+
+def replace_memories(
+    con: duckdb.DuckDBPyConnection, memories: Sequence[Memory], spans: Sequence[MemorySpan]
+) -> None:
+    """Write these memories and all spans of theirs anew, whatever stood under their ids."""
+    with _wanted(con, [memory.memory_id for memory in memories]):
+        con.execute(_DELETE_MEMORIES)
+    with _wanted(con, [span.memory_id for span in spans]):
+        con.execute(_DELETE_SPANS)
+    insert_rows(con, [*memories, *spans])
+
+
+def settle_spans(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Derive from the latest states when each span was superseded or retracted; count loose ends.
+
+    A supersession without a time takes effect when its successor became known. One whose time
+    nobody knows is never applied backwards: the memory stays current in a replay, and is counted.
+    """
+    for statement in _SETTLE:
+        con.execute(statement)
+    dangling, undated = con.sql(_LOOSE_ENDS).fetchall()[0]
+    return {
+        "superseded by a memory that is not there": int(dangling),
+        "superseded or retracted at an unknown time (stays current in a replay)": int(undated),
+    }
+
+
+@contextmanager
+def _wanted(con: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> Iterator[None]:
+    frame = pl.DataFrame({"id": list(dict.fromkeys(ids))}, schema={"id": pl.String})
+    con.register("wanted", frame)
+    yield
+    con.unregister("wanted")

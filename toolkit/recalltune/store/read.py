@@ -59,7 +59,7 @@ select
     text.tokens, epoch_us(said_at) as said_at, epoch_us(told_at) as told_at, scope, source, file,
     line, sidechain, meta
 from turn join text using (text_hash)
-where $session is null or session_id = $session
+where ($session is null or session_id = $session) and ($sidechains or not sidechain)
 order by session_id, seq, turn_id
 """
 
@@ -126,9 +126,15 @@ def read_spans(con: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     return _frame(con.sql(_SPANS, params={"beginning": BEGINNING_US}))
 
 
-def read_turns(con: duckdb.DuckDBPyConnection, session_id: str | None = None) -> pl.DataFrame:
-    """Turns of one session, or of all, by (session_id, seq, turn_id)."""
-    return _frame(con.sql(_TURNS, params={"session": session_id}))
+def read_turns(
+    con: duckdb.DuckDBPyConnection, session_id: str | None = None, *, sidechains: bool = False
+) -> pl.DataFrame:
+    """Turns of one session, or of all, by (session_id, seq, turn_id).
+
+    Side conversations (of subagents) come only on request, marked in column ``sidechain``.
+    """
+    params = {"session": session_id, "sidechains": sidechains}
+    return _frame(con.sql(_TURNS, params=params))
 
 
 def read_cases(con: duckdb.DuckDBPyConnection, case_set: str) -> pl.DataFrame:

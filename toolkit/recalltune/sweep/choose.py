@@ -18,6 +18,7 @@ from recalltune.evaluate.decide import Decision, decide
 from recalltune.evaluate.intervals import default_interval
 from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
 from recalltune.evaluate.wording import sentence
+from recalltune.pipeline.address import effective, get
 from recalltune.pipeline.config import RankingConfig
 from recalltune.sweep.engine import SweepResult
 from recalltune.version import code_digest
@@ -251,11 +252,12 @@ def _heldout(
 
 
 def _changes(result: SweepResult, point: int) -> dict[str, tuple[Any, Any]]:
-    before, after = result.points.row(0, named=True), result.points.row(point, named=True)
+    """Axes on which the two configs differ in effect; a shape that no decay reads is no change."""
+    default, chosen = result.base, result.config(point)
     return {
-        address: (json.loads(before[address]), json.loads(after[address]))
+        address: (get(default, address), get(chosen, address))
         for address in result.space.axes
-        if before[address] != after[address]
+        if effective(default, address) != effective(chosen, address)
     }
 
 
@@ -275,7 +277,8 @@ def _distances(result: SweepResult) -> NDArray[np.float64]:
     steps = np.zeros(result.points.height)
     for address, values in result.space.axes.items():
         column = result.points[address].to_list()
-        changed += np.array([text != base[address] for text in column])
+        at_home = effective(result.base, address)
+        changed += np.array([effective(setting, address) != at_home for setting in result.configs])
         place = {json.dumps(value): position for position, value in enumerate(values)}
         at = np.array([place.get(text, -1) for text in column], dtype=float)
         home = place.get(base[address], at[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from recalltune.pipeline.address import get, set_many
 from recalltune.pipeline.config import RankingConfig, digest
 from recalltune.pipeline.ranks import ranks_of
 from recalltune.pipeline.run import check_setup, profile_groups, with_profile
+from recalltune.pipeline.stage import Stage
 from recalltune.sweep.space import LARGEST_GRID, Space
 from recalltune.sweep.walk import walk
 
@@ -38,6 +40,8 @@ class SweepResult:
     points: pl.DataFrame
     """point_id, fingerprint, then one column an axis; row g is setting g. Points that rank alike
     (a shape without Weibull) appear once."""
+    configs: Sequence[RankingConfig] = field(repr=False)
+    """G settings; their fingerprints are the point_ids."""
     values: dict[str, NDArray[np.float64]]
     """metric -> shape (G, N); NaN where the metric is undefined for a case, in every setting."""
     cases: pl.DataFrame
@@ -58,9 +62,7 @@ class SweepResult:
 
     def config(self, point: int) -> RankingConfig:
         """Return the config of one row of `points`."""
-        row = self.points.row(point, named=True)
-        changes = {address: json.loads(row[address]) for address in self.space.axes}
-        return set_many(self.base, changes) if point else self.base
+        return self.configs[point]
 
     def frame(self, metric: str) -> pl.DataFrame:
         """Return `points` with typed axis values and the mean of one metric."""
@@ -148,6 +150,7 @@ def sweep(
         base=config,
         space=space,
         points=rows,
+        configs=configs,
         values=values,
         cases=candidates.queries.select("query_id", "session", "kind", "lang"),
         stamp=candidates.stamp,
@@ -157,26 +160,60 @@ def sweep(
     )
 
 
-def distinct(
+def distinct(config: RankingConfig, space: Space) -> tuple[list[RankingConfig], pl.DataFrame, int]:
+    """Return the settings that rank differently, base first, their points, and the rest's count.
+
+    A stage is checked once for each combination of its own axes, however large the grid.
+
+    Raises
+    ------
+    ParameterError
+        If a combination contradicts itself, such as floors that promise more than top_k.
+    """
+    variants = _variants(config, space)
+    stages = list(config.stages)
+    base_key = tuple(_canonical(stage) for stage in stages)
+    configs, seen = [config], {base_key}
+    rows = [{address: json.dumps(get(config, address)) for address in space.axes}]
+    texts = {a: [json.dumps(value) for value in values] for a, values in space.axes.items()}
+    for places in itertools.product(*(range(len(values)) for values in space.axes.values())):
+        point = dict(zip(space.axes, places, strict=True))
+        key = list(base_key)
+        setting = list(stages)
+        for position, (axes, models) in variants.items():
+            setting[position], key[position] = models[tuple(point[axis] for axis in axes)]
+        if tuple(key) not in seen:
+            seen.add(tuple(key))
+            configs.append(config.model_copy(update={"stages": tuple(setting)}))
+            rows.append({address: texts[address][place] for address, place in point.items()})
+    names = [setting.fingerprint for setting in configs]
+    columns = {address: [row[address] for row in rows] for address in space.axes}
+    return configs, pl.DataFrame({"point_id": names, **columns}), space.size + 1 - len(configs)
+
+
+def _variants(
     config: RankingConfig, space: Space
-) -> tuple[list[RankingConfig], pl.DataFrame, int]:
-    """Return the base and every grid point that ranks differently from those before it."""
-    base_point = {address: get(config, address) for address in space.axes}
-    configs, rows, seen = [config], [base_point], {config.fingerprint}
-    for point in space.points():
-        setting = set_many(config, point)
-        fingerprint = setting.fingerprint
-        if fingerprint not in seen:
-            seen.add(fingerprint)
-            configs.append(setting)
-            rows.append(point)
-    frame = pl.DataFrame(
-        {
-            "point_id": [setting.fingerprint for setting in configs],
-            **{address: [json.dumps(row[address]) for row in rows] for address in space.axes},
-        }
-    )
-    return configs, frame, space.size + 1 - len(configs)
+) -> dict[int, tuple[list[str], dict[tuple[int, ...], tuple[Any, str]]]]:
+    """Position of a stage -> (its axes, place on each -> (model, canonical text))."""
+    names = [stage.name for stage in config.stages]
+    by_stage: dict[int, list[str]] = {}
+    for address in space.axes:
+        by_stage.setdefault(names.index(address.partition(".")[0]), []).append(address)
+    found = {}
+    for position, axes in by_stage.items():
+        models = {}
+        for places in itertools.product(*(range(len(space.axes[axis])) for axis in axes)):
+            point = {
+                axis: space.axes[axis][place] for axis, place in zip(axes, places, strict=True)
+            }
+            model = set_many(config, point).stages[position]
+            models[places] = (model, _canonical(model))
+        found[position] = (axes, models)
+    return found
+
+
+def _canonical(stage: Stage) -> str:
+    return json.dumps(stage.canonical(), sort_keys=True)
 
 
 def _ranks(

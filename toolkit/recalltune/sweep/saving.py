@@ -83,7 +83,7 @@ def load_sweep(
             f"{table.stamp.data} and {table.stamp.encoder}: run recalltune sweep again"
         )
         raise ContractError(message)
-    _, rows, merged = distinct(base, space)
+    configs, rows, merged = distinct(base, space)
     values = {}
     for metric in points["metric"].unique().sort().to_list():
         mine = points.filter(pl.col("metric") == metric).select("point_id", "case_values")
@@ -101,6 +101,7 @@ def load_sweep(
         base=base,
         space=space,
         points=rows,
+        configs=configs,
         values=values,
         cases=part.queries.select("query_id", "session", "kind", "lang"),
         stamp=table.stamp,

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 
 from recalltune.errors import ParameterError, SourceError
 from recalltune.pipeline.address import resolve, set_many
 from recalltune.pipeline.config import RankingConfig
-from recalltune.pipeline.toml import dumps
 
 __all__ = ["LARGEST_GRID", "Space", "load_space"]
 
@@ -75,7 +75,9 @@ class Space:
 
     def to_toml(self) -> str:
         """Return the TOML text that `load_space` reads back to an equal space."""
-        return dumps({"space": {address: list(values) for address, values in self.axes.items()}})
+        return tomli_w.dumps(
+            {"space": {address: list(values) for address, values in self.axes.items()}}
+        )
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{address}: {len(values)}" for address, values in self.axes.items())
@@ -96,7 +98,8 @@ def _points(address: str, values: Sequence[Any] | Mapping[str, float]) -> tuple[
 
 def _decimal_range(address: str, start: float, stop: float, step: float) -> tuple[float, ...]:
     if not (math.isfinite(start) and math.isfinite(stop) and step > 0 and stop >= start):
-        message = f"axis {address!r}: a range needs step > 0 and start <= stop, got {step}, {start}, {stop}"
+        seen = f"{step}, {start}, {stop}"
+        message = f"axis {address!r}: a range needs step > 0 and start <= stop, got {seen}"
         raise ParameterError(message)
     decimals = max(len(repr(float(v)).rpartition(".")[2]) for v in (start, step))
     count = math.floor((stop - start) / step + 1e-9) + 1

@@ -14,6 +14,7 @@ from recalltune.pipeline.stages.recallnest import (
     Asset,
     Boundary,
     Confidence,
+    FrequencyBoost,
     HotnessBlend,
     Importance,
     Length,
@@ -35,6 +36,7 @@ __all__ = [
     "Defer",
     "Diversify",
     "EvolutionBlend",
+    "FrequencyBoost",
     "HotnessBlend",
     "Importance",
     "Length",
@@ -71,6 +73,7 @@ AnyStage = Annotated[
     | EvolutionBlend
     | AccessBoost
     | HotnessBlend
+    | FrequencyBoost
     | Active
     | CategoryMinimum
     | SourceDiversity,

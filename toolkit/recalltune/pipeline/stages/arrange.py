@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -61,16 +60,20 @@ class Diversify(ListStage):
         present = pool >= 0
         columns = np.maximum(pool, 0)
         relevance = np.take_along_axis(state.score, columns, axis=1)
-        similarity = np.stack(
-            [
-                pool_similarity(candidates, query, columns[query], self.similarity)
-                for query in range(pool.shape[0])
-            ]
-        ) if pool.size else np.zeros((pool.shape[0], pool.shape[1], pool.shape[1]))
+        similarity = (
+            np.stack(
+                [
+                    pool_similarity(candidates, query, columns[query], self.similarity)
+                    for query in range(pool.shape[0])
+                ]
+            )
+            if pool.size
+            else np.zeros((pool.shape[0], pool.shape[1], pool.shape[1]))
+        )
         picked = mmr_batch(relevance, similarity, present, lambda_=self.lambda_)
         reordered = np.take_along_axis(pool, np.maximum(picked, 0), axis=1)
         order[:, : self.pool] = np.where(picked >= 0, reordered, -1)
-        return replace(state, order=order, _listed=[])
+        return state.then(order=order)
 
 
 class Defer(ListStage):
@@ -92,7 +95,7 @@ class Defer(ListStage):
             if columns.size > 1:
                 similar = pool_similarity(candidates, query, columns, self.similarity)
                 row[: columns.size] = columns[defer(similar, threshold=self.threshold)]
-        return replace(state, order=order, _listed=[])
+        return state.then(order=order)
 
 
 class Select(ListStage):
@@ -137,28 +140,26 @@ class Select(ListStage):
         return fields
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
-        """Shorten each list; the account per layer stays in the state."""
+        """Shorten each list."""
         del operands
         if self._only_counts():
             if state.order is None:
-                return replace(state, limit=self.top_k, _listed=[])
-            return replace(state, order=state.order[:, : self.top_k], _listed=[])
+                return state.then(limit=self.top_k)
+            return state.then(order=state.order[:, : self.top_k])
         order = state.listed()
-        present = order >= 0
-        columns = np.maximum(order, 0)
-        layer = np.take_along_axis(candidates.feature("layer"), columns, axis=1)
         layers = candidates.codes["layer"]
+        budget = self.budget_tokens
         selection = select(
-            np.where(present, layer, -1).astype(np.int64),
-            np.take_along_axis(candidates.feature("tokens"), columns, axis=1).astype(np.int64),
+            state.listed_feature(candidates, "layer"),
+            np.zeros_like(order) if budget is None else state.listed_feature(candidates, "tokens"),
             top_k=self.top_k,
             floors=np.array([self.floors.get(name, 0) for name in layers], dtype=np.int64),
             caps=np.array([self.caps.get(name, -1) for name in layers], dtype=np.int64),
-            budget_tokens=self.budget_tokens,
+            budget_tokens=budget,
             packer=self.packer,
         )
         shown = compact(np.where(selection.picked, order, -1))[:, : self.top_k]
-        return replace(state, order=shown, account=selection, _listed=[])
+        return state.then(order=shown)
 
     def _only_counts(self) -> bool:
         return not any(self.floors.values()) and not self.caps and self.budget_tokens is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,7 @@ from recalltune.rank.fusion import (
 
 __all__ = ["ReciprocalRank", "WeightedSum"]
 
-Calibration = Literal[
-    "raw", "min_max", "z_score", "saturate", "logistic", "inverse_distance"
-]
+Calibration = Literal["raw", "min_max", "z_score", "saturate", "logistic", "inverse_distance"]
 _CALIBRATIONS = {
     "min_max": min_max,
     "z_score": z_score,
@@ -59,6 +57,11 @@ class _Fusion(ScoreStage):
             message = "must be >= 0 for every arm"
             raise ValueError(message)
         return weights
+
+    def canonical(self) -> dict[str, Any]:
+        """A weight of 1 is the same as none named."""
+        named = {arm: weight for arm, weight in sorted(self.weights.items()) if weight != 1.0}
+        return {**self.model_dump(mode="json"), "weights": named}
 
 
 class ReciprocalRank(_Fusion):

@@ -17,6 +17,7 @@ from recalltune.candidates.table import Candidates
 from recalltune.pipeline.stage import Affine, ScoreStage
 from recalltune.rank.salience import (
     access_boost,
+    frequency_multiplier,
     hotness,
     importance_weight,
     length_norm,
@@ -29,6 +30,7 @@ __all__ = [
     "Asset",
     "Boundary",
     "Confidence",
+    "FrequencyBoost",
     "HotnessBlend",
     "Importance",
     "Length",
@@ -244,3 +246,35 @@ class HotnessBlend(ScoreStage):
         heat = hotness(count, days, mean_life_days=self.mean_life_days)
         share = np.where(count > 0, self.weight, 0.0)
         return Affine(1.0 - share, share * heat, UNIT)
+
+
+class FrequencyBoost(ScoreStage):
+    """Multiply by 1 + weight * log2(fresh accesses); without a ceiling, as published.
+
+    Not part of the preset: production reads a statistics file that a new installation lacks.
+    """
+
+    form: ClassVar[str] = "score"
+    kind: Literal["frequency_boost"] = "frequency_boost"
+    weight: float = Field(default=0.15, ge=0, le=1)
+    """[0, 1]. Bonus of each doubling of the fresh accesses; 0 is off."""
+    half_life_days: float = Field(default=30.0, gt=0, le=36_500)
+    """Days, > 0. Accesses whose last one is this old count half."""
+    min_hits: float = Field(default=2.0, ge=1, le=1_000_000)
+    """>= 1. With fewer accesses, counted or fresh, there is no bonus."""
+
+    def canonical(self) -> dict[str, Any]:
+        """At weight 0 nothing else is read."""
+        unread = set() if self.weight else {"half_life_days", "min_hits"}
+        return self.model_dump(mode="json", exclude=unread)
+
+    def affine(self, candidates: Candidates) -> Affine:
+        """Scale by the bonus."""
+        multiplier = frequency_multiplier(
+            candidates.feature("access_count"),
+            candidates.feature("days_since_access"),
+            weight=self.weight,
+            half_life_days=self.half_life_days,
+            min_hits=self.min_hits,
+        )
+        return Affine(multiplier, 0.0, UNIT)

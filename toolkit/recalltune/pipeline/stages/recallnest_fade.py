@@ -161,7 +161,7 @@ class EvolutionBlend(TieredStage):
         return self.model_dump(mode="json", include={"kind", "name", "weight"})
 
     def worth(self, candidates: Candidates) -> NDArray[np.float64]:
-        """Return shape (Q, C), in [0, 1]; NaN for a memory without event time."""
+        """Return shape (Q, C), before exemptions; NaN for a memory without event time."""
         ages = candidates.feature("age_days")
         timed = ~np.isnan(ages)
         worth = np.full_like(ages, np.nan)
@@ -174,11 +174,11 @@ class EvolutionBlend(TieredStage):
             age_half_life_days=self.age_half_life_days,
             access_half_life_days=self.access_half_life_days,
         )
-        worth[timed & self.exempt(candidates)] = 1.0
         return worth
 
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by the share of the score, shift by the share of the worth."""
         worth = self.worth(candidates)
         share = np.where(np.isnan(worth), 0.0, self.weight)
-        return Affine(1.0 - share, share * np.nan_to_num(worth), UNIT)
+        worth = np.where(self.exempt(candidates), 1.0, np.nan_to_num(worth))
+        return Affine(1.0 - share, share * worth, UNIT)

@@ -6,7 +6,6 @@ In: candidates and a state. Out: fewer rows, or the same list in another order.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,6 +15,7 @@ from pydantic import Field
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.stage import Affine, FilterStage, ListStage, State
 from recalltune.pipeline.stages.recallnest import by_code
+from recalltune.rank.order import round_significant
 
 __all__ = ["CATEGORIES", "Active", "CategoryMinimum", "SourceDiversity", "count_words"]
 
@@ -117,7 +117,10 @@ class CategoryMinimum(FilterStage):
 
 
 class SourceDiversity(ListStage):
-    """Where rows would be cut, put the best of every scope first, then the rest in list order."""
+    """Where rows would be cut, put one row of every scope first, then the rest in list order.
+
+    A scope is stood for by its first row in the list; those rows follow one another by score.
+    """
 
     form: ClassVar[str] = "list"
     kind: Literal["source_diversity"] = "source_diversity"
@@ -135,9 +138,13 @@ class SourceDiversity(ListStage):
         first = _first_of_each(np.where(listed, scope, np.iinfo(np.int64).max)) & listed
         crowded = listed.sum(axis=1) > self.places
         spread = crowded & (first.sum(axis=1) >= self.min_scopes)
+        leads = spread[:, None] & first
         later = np.where(listed, spread[:, None] & ~first, 2)
-        places = np.argsort(later, axis=1, kind="stable")
-        return replace(state, order=np.take_along_axis(order, places, axis=1), _listed=[])
+        score = np.take_along_axis(state.score, np.maximum(order, 0), axis=1)
+        # Stable: equal scores, and all rows that do not lead, stay in list order.
+        falling = np.where(leads, -round_significant(np.where(leads, score, 0.0)), 0.0)
+        places = np.lexsort((falling, later), axis=1)
+        return state.then(order=np.take_along_axis(order, places, axis=1))
 
 
 def _first_of_each(codes: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,0 +1,411 @@
+"""Rows (presets, arms, policies, sets, layers) against one or more measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Unpack
+
+import altair as alt
+import polars as pl
+
+from recalltune.charts import figures
+from recalltune.charts.axes import range_axis
+from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.findings import TOO_FEW, Finding, verdict_of
+from recalltune.charts.frames import tidy, without_gaps
+from recalltune.charts.look import current
+from recalltune.charts.measures import Measure, as_measure
+from recalltune.charts.palette import LAYERS, family_of
+from recalltune.charts.text import cut
+from recalltune.errors import ParameterError, nearest
+
+__all__ = ["preset_dots"]
+
+WIDTH = 120
+ROW = 24
+
+
+def preset_dots(
+    frame: pl.DataFrame,
+    *,
+    metrics: Sequence[Measure | str] = (),
+    default_row: str | None = None,
+    chosen_row: str | None = None,
+    pair: tuple[str, str] | None = None,
+    noun: str = "preset",
+    interval: Literal["pointwise", "corrected"] = "corrected",
+    level: str = "95 %",
+    ruled: float | None = None,
+    **about: Unpack[About],
+) -> Chart:
+    """A dot and its interval per row and measure; measures are columns, rows are shared.
+
+    Parameters
+    ----------
+    frame
+        One row a dot: ``row`` and ``metric`` (text), ``value`` (number), optional ``lo`` and
+        ``hi`` (interval of the value), ``n`` (count), ``diff``, ``diff_lo``, ``diff_hi`` (paired
+        difference to the default row and its interval, printed right for the first measure),
+        ``role`` (text, with ``pair``), ``family`` (preset family) or ``layer`` (text) for colour.
+    metrics
+        Measures in the order of the columns; by default as they come. The first one sorts.
+    default_row, chosen_row
+        Rows marked as the current default (hollow diamond) and the choice (ink circle).
+    pair
+        Two values of ``role``: each row gets both, joined, the first hollow, the second filled.
+    noun
+        What a row is, in the singular.
+    interval, level
+        Kind of ``diff_lo`` and ``diff_hi``, and level; said in the subtitle.
+    ruled
+        A value marked by a rule in every column, for example 0.5.
+
+    Raises
+    ------
+    ParameterError
+        If a column is missing, a named row is unknown, or a dot occurs twice.
+    """
+    known = tidy(
+        frame,
+        "preset_dots",
+        {"row": "text", "metric": "text", "value": "number"},
+        {
+            "lo": "number",
+            "hi": "number",
+            "n": "count",
+            "diff": "number",
+            "diff_lo": "number",
+            "diff_hi": "number",
+            "role": "text",
+            "family": "text",
+            "layer": "text",
+        },
+        aggregate="average over cases first",
+    )
+    dots, gaps = without_gaps(known, ["row", "metric", "value"])
+    kinds = _metrics(dots, metrics)
+    order = _order(dots, kinds)
+    _checked_names(order, default_row, chosen_row, dots, pair)
+    first = dots.filter(pl.col("metric") == kinds[0].name) if kinds else dots
+    marks = f"Dots: means; bars: {level} interval of each."
+    if pair:
+        marks = f"Hollow: {cut(pair[0])}; filled: {cut(pair[1])}."
+    low = [kind.name for kind in kinds if not kind.higher_is_better]
+    tested = first["diff_lo"].is_not_null().any()
+    drawing = draw(
+        "preset_dots",
+        _finding(first, kinds, default_row, noun, len(order)),
+        sentences=[
+            f"{', '.join(kind.name for kind in kinds) or 'Nothing measured'}{_cases(first)}.",
+            marks if pair or dots["lo"].is_not_null().any() else "Dots: means.",
+            f"Lower is better: {', '.join(low)}." if low else "",
+            "Axes need not start at zero.",
+            f"Difference: paired, {interval} interval." if tested else "",
+            "Diamond: current default." if default_row is not None else "",
+            gaps,
+        ],
+        form=f"Dot plot of {figures.counted(len(order), noun)}.",
+        rows=_rows(dots, kinds, order, default_row, chosen_row, pair),
+        table=dots,
+        about=about,
+    )
+    if not dots.height:
+        return sentence(drawing, f"No {noun} was measured.")
+    panels: list[Any] = [
+        _panel(at, kind, dots, len(order), ruled, labels=at == 0, joined=pair is not None)
+        for at, kind in enumerate(kinds)
+    ]
+    if tested:
+        panels.append(_differences(kinds[0], len(order)))
+    return finish(alt.hconcat(*panels, spacing=18), drawing)
+
+
+def _metrics(dots: pl.DataFrame, metrics: Sequence[Measure | str]) -> list[Measure]:
+    present = dots["metric"].unique(maintain_order=True).to_list()
+    kinds = [as_measure(metric) for metric in metrics] or [as_measure(name) for name in present]
+    for kind in kinds:
+        if dots.height and kind.name not in present:
+            msg = f"metrics must be among those of the frame, got {kind.name!r}; "
+            raise ParameterError(msg + nearest(kind.name, present))
+    if len(kinds) > 6:
+        msg = f"metrics must be at most 6 to a chart, got {len(kinds)}"
+        raise ParameterError(msg)
+    return kinds
+
+
+def _order(dots: pl.DataFrame, kinds: Sequence[Measure]) -> list[str]:
+    names: list[str] = dots["row"].unique(maintain_order=True).to_list()
+    if not kinds:
+        return sorted(names)
+    if set(names) <= set(LAYERS):
+        return [layer for layer in LAYERS if layer in names]
+    first = dots.filter(pl.col("metric") == kinds[0].name).group_by("row").agg(pl.col("value").max())
+    values = dict(first.rows())
+    sign = -1 if kinds[0].higher_is_better else 1
+    return sorted(names, key=lambda name: (name not in values, sign * values.get(name, 0.0), name))
+
+
+def _checked_names(
+    order: Sequence[str],
+    default_row: str | None,
+    chosen_row: str | None,
+    dots: pl.DataFrame,
+    pair: tuple[str, str] | None,
+) -> None:
+    for option, name in (("default_row", default_row), ("chosen_row", chosen_row)):
+        if name is not None and order and name not in order:
+            msg = f"{option} must be a row of the frame, got {name!r}; {nearest(name, order)}"
+            raise ParameterError(msg)
+    if pair and (odd := [role for role in dots["role"] if role not in pair]):
+        msg = f"role must be one of {pair}, got {odd[0]!r}"
+        raise ParameterError(msg)
+    key = ["row", "metric", "role"] if pair else ["row", "metric"]
+    if dots.select(key).is_duplicated().any():
+        row = dots.filter(dots.select(key).is_duplicated()).row(0, named=True)
+        msg = f"row and metric must occur once (twice with pair), got {row['row']!r} again"
+        raise ParameterError(msg)
+
+
+def _cases(first: pl.DataFrame) -> str:
+    sizes = first["n"].drop_nulls().unique().sort().to_list()
+    if not sizes:
+        return ""
+    if len(sizes) == 1:
+        return f", {figures.counted(sizes[0], 'case')}"
+    return f", {figures.count(sizes[0])} to {figures.count(sizes[-1])} cases"
+
+
+def _finding(
+    first: pl.DataFrame, kinds: Sequence[Measure], default_row: str | None, noun: str, rows: int
+) -> Finding:
+    if not kinds:
+        return Finding("No {noun} was measured", {"noun": noun})
+    kind = kinds[0]
+    values: dict[str, Any] = {"measure": kind.name, "rows": rows, "noun": noun, "nouns": figures.noun(rows, noun)}
+    tested = first.drop_nulls(["diff", "diff_lo", "diff_hi", "n"])
+    others = [
+        {"row": row["row"], "diff": row["diff"], "lo": row["diff_lo"], "hi": row["diff_hi"],
+         "n": row["n"], "higher_is_better": kind.higher_is_better}
+        for row in tested.sort("row").rows(named=True)
+        if row["row"] != default_row
+    ]  # fmt: skip
+    if not others:
+        template = "{measure} of {rows:count} {nouns}, not compared"
+        return Finding(template if rows != 1 else "{measure} of one {noun}", values)
+    verdicts = [verdict_of(row) for row in others]
+    apart = [
+        (row, verdict)
+        for row, verdict in zip(others, verdicts, strict=True)
+        if verdict in ("gains", "costs")
+    ]
+    if all(verdict == "too few" for verdict in verdicts):
+        values |= {"n": max(row["n"] for row in others), "lo": None, "hi": None}
+        return Finding("{n:count} cases are too few to compare {nouns}", values, "too few")
+    few = min(row["n"] for row in others) < TOO_FEW
+    values |= {"tested": len(others), "few": TOO_FEW}
+    if not apart and len(others) == 1:
+        values |= others[0]
+        return Finding("{row} cannot be told from the current default", values, "cannot be told")
+    if not apart:
+        return Finding(
+            "None of {tested:count} {nouns} can be told from the current default", values, "exact"
+        )
+    if len(apart) == 1:
+        row, verdict = apart[0]
+        whole = "" if kind.decimals else "0"
+        verb = verdict if kind.higher_is_better else {"gains": "lowers", "costs": "raises"}[verdict]
+        values |= {**row, "interval": (row["lo"], row["hi"]), "rest": len(others) - 1}
+        return Finding(
+            f"{{row}} {verb} {{measure}} by {{diff:amount{whole}}} {{interval:interval{whole}}}"
+            if not kind.higher_is_better
+            else f"{{row}} {verb} {{diff:amount{whole}}} {{interval:interval{whole}}}"
+            + ("; no other {noun} can be told from the default" if values["rest"] else ""),
+            values,
+            verdict,
+        )
+    values |= {
+        "better": sum(verdict == "gains" for _, verdict in apart),
+        "worse": sum(verdict == "costs" for _, verdict in apart),
+    }
+    template = (
+        "{better:count} of {tested:count} {nouns} are better than the default and {worse:count} worse"
+        + (", rows under {few:count} cases aside" if few else "")
+    )
+    return Finding(template, values, "exact")
+
+
+def _rows(
+    dots: pl.DataFrame,
+    kinds: Sequence[Measure],
+    order: Sequence[str],
+    default_row: str | None,
+    chosen_row: str | None,
+    pair: tuple[str, str] | None,
+) -> dict[str, list[dict[str, Any]]]:
+    rows: dict[str, list[dict[str, Any]]] = {}
+    place = {name: at for at, name in enumerate(order)}
+    for at, kind in enumerate(kinds):
+        part = dots.filter(pl.col("metric") == kind.name)
+        rows[f"panel_{at}"] = [
+            _dot(row, place[row["row"]], kind, default_row, chosen_row, pair)
+            for row in part.sort("row", "role").rows(named=True)
+        ]
+    first = rows.get("panel_0", [])
+    heads = {row["row"]: row for row in first}
+    rows["names"] = [
+        {
+            "order": at,
+            "label": cut(name),
+            "full": name,
+            "weight": "bold" if name == default_row else "normal",
+            "default": name == default_row,
+            "text": heads[name]["difference"] if name in heads else "",
+            "text_colour": heads[name]["text_colour"] if name in heads else current().muted,
+        }
+        for name, at in place.items()
+    ]
+    return rows
+
+
+def _dot(
+    row: dict[str, Any],
+    order: int,
+    kind: Measure,
+    default_row: str | None,
+    chosen_row: str | None,
+    pair: tuple[str, str] | None,
+) -> dict[str, Any]:
+    colours = current()
+    colour = colours.outcome["better"]
+    if row["layer"] is not None:
+        colour = colours.layer_mark(row["layer"])
+    elif row["family"] is not None:
+        colour = colours.family[family_of(row["family"])]
+    filled = colour
+    shape = "circle"
+    if pair:
+        filled = colours.paper if row["role"] == pair[0] else colour
+    elif row["row"] == default_row:
+        shape, colour, filled = "diamond", colours.ink, colours.paper
+    elif row["row"] == chosen_row:
+        colour = filled = colours.ink
+    is_default = row["row"] == default_row
+    return {
+        "order": order,
+        "row": row["row"],
+        "role": row["role"] or "",
+        "value": row["value"],
+        "lo": row["lo"],
+        "hi": row["hi"],
+        "has_bar": row["lo"] is not None and row["hi"] is not None,
+        "shape": shape,
+        "colour": colour,
+        "filled": filled,
+        "number": figures.amount(row["value"], decimals=kind.decimals)
+        if not kind.decimals
+        else figures.metric(row["value"]),
+        "interval": _bounds(row["lo"], row["hi"], kind),
+        "n": row["n"],
+        "difference": "current default" if is_default else _difference(row, kind),
+        "text_colour": _outcome_text(row, kind),
+    }
+
+
+def _bounds(lo: float | None, hi: float | None, kind: Measure) -> str:
+    if lo is None or hi is None:
+        return ""
+    return figures.interval(lo, hi, decimals=kind.decimals)
+
+
+def _difference(row: dict[str, Any], kind: Measure) -> str:
+    if row["diff"] is None:
+        return ""
+    size = figures.signed(row["diff"], decimals=kind.decimals)
+    return f"{size} {_bounds(row['diff_lo'], row['diff_hi'], kind)}".strip()
+
+
+def _outcome_text(row: dict[str, Any], kind: Measure) -> str:
+    colours = current()
+    if row["diff_lo"] is None or row["diff_hi"] is None or (row["n"] or TOO_FEW) < TOO_FEW:
+        return colours.muted
+    worst, best = row["diff_lo"], row["diff_hi"]
+    if not kind.higher_is_better:
+        worst, best = -best, -worst
+    if worst > 0:
+        return colours.outcome_text["better"]
+    return colours.outcome_text["worse"] if best < 0 else colours.muted
+
+
+def _panel(
+    at: int,
+    kind: Measure,
+    dots: pl.DataFrame,
+    rows: int,
+    ruled: float | None,
+    *,
+    labels: bool,
+    joined: bool,
+) -> alt.LayerChart:
+    colours = current()
+    part = dots.filter(pl.col("metric") == kind.name)
+    ends = [float(v) for name in ("value", "lo", "hi") for v in part[name].drop_nulls()]
+    ends += [] if ruled is None else [ruled]
+    x_scale, x_axis = range_axis(min(ends, default=0.0), max(ends, default=1.0), about=2, grid=True)
+    y = alt.Y("order:Q", axis=None, scale=alt.Scale(domain=[-0.6, rows - 0.4], reverse=True))
+    x = alt.X("value:Q", scale=x_scale, axis=x_axis)
+    base = alt.Chart(data(f"panel_{at}"), width=WIDTH, height=ROW * rows)
+    names = alt.Chart(data("names"))
+    tips = [
+        alt.Tooltip("row:N"),
+        alt.Tooltip("role:N"),
+        alt.Tooltip("number:N", title="value"),
+        alt.Tooltip("interval:N"),
+        alt.Tooltip("difference:N", title="difference to default"),
+        alt.Tooltip("n:Q"),
+    ]
+    colour = alt.Color("colour:N", scale=None)
+    layers: list[Any] = [
+        names.transform_filter("datum.default")
+        .mark_rect(color=colours.muted, opacity=0.10, height=ROW - 2)
+        .encode(y=y, x=alt.value(-6), x2=alt.value(WIDTH + 6)),
+    ]
+    if ruled is not None:
+        rule = alt.Chart(alt.InlineData(values=[{"value": ruled}]))
+        layers.append(rule.mark_rule(strokeDash=[4, 3], color=colours.muted).encode(x=x))
+    if joined:
+        layers.append(
+            base.transform_aggregate(low="min(value)", high="max(value)", groupby=["order"])
+            .mark_rule(color=colours.muted, strokeWidth=1.5)
+            .encode(y=y, x=alt.X("low:Q", scale=x_scale, axis=x_axis), x2=alt.X2("high"))
+        )
+    layers += [
+        base.transform_filter("datum.has_bar")
+        .mark_rule(strokeWidth=1.5, clip=True)
+        .encode(y=y, x=alt.X("lo:Q", scale=x_scale, axis=x_axis), x2=alt.X2("hi"), color=colour),
+        base.mark_point(filled=True, size=58, opacity=1, strokeWidth=1.6).encode(
+            y=y, x=x, stroke=alt.Stroke("colour:N", scale=None),
+            fill=alt.Fill("filled:N", scale=None), shape=alt.Shape("shape:N", scale=None),
+            tooltip=tips,
+        ),
+    ]  # fmt: skip
+    if labels:
+        for weight in ("normal", "bold"):
+            layers.append(
+                names.transform_filter(f"datum.weight === '{weight}'")
+                .mark_text(align="right", fontWeight=600 if weight == "bold" else "normal")
+                .encode(y=y, x=alt.value(-12), text="label:N")
+            )
+    title = alt.TitleParams(cut(kind.name, 18), fontSize=12, offset=8, anchor="start")
+    return alt.layer(*layers).properties(title=title)
+
+
+def _differences(kind: Measure, rows: int) -> alt.LayerChart:
+    base = alt.Chart(data("names"), width=150, height=ROW * rows)
+    title = alt.TitleParams(f"{cut(kind.name, 16)}, difference", fontSize=12, offset=8, anchor="start")
+    return alt.layer(
+        base.mark_text(align="left").encode(
+            y=alt.Y("order:Q", axis=None,
+                    scale=alt.Scale(domain=[-0.6, rows - 0.4], reverse=True)),
+            x=alt.value(0), text="text:N", color=alt.Color("text_colour:N", scale=None),
+        )
+    ).properties(title=title)  # fmt: skip

@@ -1,0 +1,104 @@
+"""Ids in a case file: unique beginnings of memory ids, written out or refused.
+
+Copying eight characters of an id is how people write cases; two memories that begin alike, or
+none, must stop the load and not pick one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from recalltune.errors import ParameterError
+from recalltune.evaluate.case_file import EvalCase
+
+__all__ = ["flat_targets", "resolve_id", "with_full_ids"]
+
+SHOWN = 3
+
+
+def resolve_id(prefix: str, memory_ids: Sequence[str]) -> str:
+    """Full id that equals, or alone begins with, the given text.
+
+    Parameters
+    ----------
+    prefix
+        An id or the beginning of one.
+    memory_ids
+        All ids, rising.
+
+    Returns
+    -------
+    str
+        The id.
+
+    Raises
+    ------
+    ParameterError
+        If no id or several begin like this; the message names candidates.
+
+    Examples
+    --------
+    >>> resolve_id("ab1", ["ab12", "ab34"])
+    'ab12'
+    """
+    start = bisect_left(memory_ids, prefix)
+    matches = [m for m in memory_ids[start : start + SHOWN + 1] if m.startswith(prefix)]
+    if matches and (matches[0] == prefix or len(matches) == 1):
+        return matches[0]
+    if matches:
+        shown = ", ".join(matches[:SHOWN]) + (", ..." if len(matches) > SHOWN else "")
+        msg = f"id {prefix!r} is ambiguous: {shown}"
+    else:
+        around = memory_ids[max(0, start - 1) : start + 2]
+        msg = f"id {prefix!r} names no memory; nearest: {', '.join(around) or 'none, no memories'}"
+    raise ParameterError(msg)
+
+
+def with_full_ids(case: EvalCase, memory_ids: Sequence[str]) -> EvalCase:
+    """The case with every id written out.
+
+    Raises
+    ------
+    ParameterError
+        If an id cannot be resolved, a list names one memory twice, a memory is both target and
+        hard negative, or a grade is given to a memory that is no target.
+    """
+
+    def full(prefix: str) -> str:
+        return resolve_id(prefix, memory_ids)
+
+    targets = tuple(
+        full(target) if isinstance(target, str) else tuple(map(full, target))
+        for target in case.targets
+    )
+    resolved = case.with_(
+        targets=targets,
+        hard_negatives=tuple(map(full, case.hard_negatives)),
+        expect_order=tuple(map(full, case.expect_order)),
+        grades={full(prefix): grade for prefix, grade in case.grades.items()},
+    )
+    flat = list(flat_targets(resolved))
+    for name, ids in (
+        ("targets", flat),
+        ("hardNegatives", resolved.hard_negatives),
+        ("expectOrder", resolved.expect_order),
+    ):
+        repeated = [memory for memory, times in Counter(ids).items() if times > 1]
+        if repeated:
+            msg = f"{name} must name each memory once, got {repeated[0]!r} twice"
+            raise ParameterError(msg)
+    if both := sorted(set(flat) & set(resolved.hard_negatives)):
+        msg = f"{both[0]!r} must not be both a target and a hard negative"
+        raise ParameterError(msg)
+    if stray := sorted(set(resolved.grades) - set(flat)):
+        msg = f"grades must name targets only, got {stray[0]!r}"
+        raise ParameterError(msg)
+    return resolved
+
+
+def flat_targets(case: EvalCase) -> Iterator[str]:
+    """Every target, alternatives included."""
+    for target in case.targets:
+        yield from (target,) if isinstance(target, str) else target

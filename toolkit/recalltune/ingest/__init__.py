@@ -1,0 +1,14 @@
+"""Reading: native transcripts, memory folders, connector payloads and search logs into the lab.
+
+In: files nobody vouches for. Out: rows with the source's own times, and an account of every
+record that was dropped, repaired or assumed about.
+"""
+
+from __future__ import annotations
+
+from recalltune.ingest.attributes import CATEGORY_HINTS
+from recalltune.ingest.detect import FORMATS, Detection, detect
+from recalltune.ingest.importing import ingest
+from recalltune.ingest.report import ImportReport
+
+__all__ = ["CATEGORY_HINTS", "FORMATS", "Detection", "ImportReport", "detect", "ingest"]

@@ -1,0 +1,161 @@
+"""ingest: files in, rows in the lab, and an account of what became of every record.
+
+One call is one transaction: either all its files are in, or the lab is as it was. A file whose
+bytes and settings are those of its last import is not read again; a changed file first gives up
+exactly the rows only it accounts for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+
+import duckdb
+
+from recalltune.errors import ParameterError, SourceError, nearest
+from recalltune.ingest.claude_code import read_claude_code
+from recalltune.ingest.connector_v1 import read_connector_v1
+from recalltune.ingest.detect import FORMATS, detect
+from recalltune.ingest.folder import Source, find_sources
+from recalltune.ingest.locomo import read_locomo
+from recalltune.ingest.markdown_folder import read_markdown
+from recalltune.ingest.merge import merge
+from recalltune.ingest.parsed import Parsed, Settings
+from recalltune.ingest.reader import file_digest
+from recalltune.ingest.report import ImportReport, Tally, ledger_row
+from recalltune.ingest.search_log import read_search_log_file
+from recalltune.store import (
+    IngestFile,
+    Lab,
+    forget_file,
+    insert_rows,
+    known_files,
+    put_texts,
+    settle_spans,
+)
+
+__all__ = ["ingest"]
+
+_READERS = {
+    "claude_code": read_claude_code,
+    "connector_v1": read_connector_v1,
+    "locomo": read_locomo,
+    "search_log": read_search_log_file,
+}
+
+
+def ingest(
+    lab: Lab,
+    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
+    *,
+    format: str = "auto",
+    scope: str | None = None,
+    layer: str | None = None,
+    turns_as_memories: bool = False,
+) -> ImportReport:
+    """Read files into the lab.
+
+    Parameters
+    ----------
+    lab
+        An open lab.
+    paths
+        Files and folders. Folders are walked; links in them are passed over and counted.
+    format
+        ``auto`` (by content) or one of ``claude_code``, ``connector_v1``, ``locomo``,
+        ``markdown_folder``, ``search_log``; hyphens do as well.
+    scope
+        Scope of everything whose record does not name its own. Default: the payload's, the
+        session's or conversation's, else ``global``.
+    layer
+        Layer of memories whose record does not name its own. Default: by kind of file.
+    turns_as_memories
+        Make each kept main turn of a session log a memory of layer ``log`` as well.
+
+    Returns
+    -------
+    ImportReport
+        What was read, kept and dropped, with reasons and notices.
+
+    Raises
+    ------
+    ParameterError
+        If the format is unknown or a path is missing or a symbolic link.
+    SourceError
+        If a file breaks its format, or a file named by the user holds nothing to import; the
+        message starts with ``file:line`` and nothing of the call is imported.
+    """
+    format = format.replace("-", "_")
+    if format not in ("auto", *FORMATS):
+        msg = f"format must be auto or a known format, got {format!r}; {nearest(format, FORMATS)}"
+        raise ParameterError(msg)
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    settings = Settings(scope, layer, turns_as_memories)
+    notes = Counter[str]()
+    sources = find_sources(given, format, notes)
+    tally = Tally(notes)
+    with lab.writing() as con:
+        earlier = known_files(con)
+        for source in sources:
+            _import(con, source, earlier.get(source.file), format, settings, tally)
+        tally.notes.update(settle_spans(con))
+    return tally.report()
+
+
+def _import(
+    con: duckdb.DuckDBPyConnection,
+    source: Source,
+    earlier: IngestFile | None,
+    format: str,
+    settings: Settings,
+    tally: Tally,
+) -> None:
+    sha256 = file_digest(source.path)
+    wished = json.dumps([format, settings.scope, settings.layer, settings.turns_as_memories])
+    if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, wished):
+        tally.unchanged(source.file, earlier)
+        return
+    parsed = _read(source, format, settings, tally)
+    if parsed is None:
+        return
+    forget_file(con, source.file)
+    already = merge(con, parsed, source.file)
+    _refuse_nothing(source, parsed, already, tally)
+    put_texts(con, list(parsed.texts.values()))
+    insert_rows(con, [*parsed.turns, *parsed.cases, *parsed.labels, *parsed.searches])
+    insert_rows(con, [ledger_row(source.file, sha256, wished, parsed)])
+    tally.read(source.file, parsed, already)
+
+
+def _read(source: Source, format: str, settings: Settings, tally: Tally) -> Parsed | None:
+    """The file's rows; none if it is empty, or unrecognised in a walked folder."""
+    if format == "auto":
+        try:
+            detection = detect(source.path, source.file)
+        except SourceError:
+            if source.named:
+                raise
+            tally.notes["file of an unknown format in a folder, passed over"] += 1
+            tally.unreadable(source.file)
+            return None
+        if detection is None:
+            tally.empty(source.file)
+            return None
+        format = detection.format
+    if format == "markdown_folder":
+        return read_markdown(source.path, source.file, source.inside, settings)
+    return _READERS[format](source.path, source.file, settings)
+
+
+def _refuse_nothing(source: Source, parsed: Parsed, already: int, tally: Tally) -> None:
+    """A file full of records of which none is usable is no success."""
+    if parsed.kept or already or not parsed.records:
+        return
+    reasons = ", ".join(f"{reason} {drop.count}" for reason, drop in parsed.drops.items())
+    if source.named:
+        line = min(line for drop in parsed.drops.values() for line in drop.lines)
+        msg = f"{source.file}:{line}: {parsed.records} records and none to keep ({reasons})"
+        raise SourceError(msg)
+    tally.notes["file of a folder with records but none to keep"] += 1

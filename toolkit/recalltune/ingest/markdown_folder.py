@@ -1,0 +1,161 @@
+"""A Markdown memory folder: ``MEMORY.md`` and ``memory/**.md``, one memory per item.
+
+A file named after a day dates its items: by a ``## HH:MM`` heading (UTC), else at midnight, item
+after item by a microsecond. Other items are dated only by a date they or their heading open with.
+An item may end with ``{#its-id key=value ...}``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from recalltune.errors import SourceError, nearest
+from recalltune.ingest.attributes import ATTRIBUTE_NAMES, Attributes, read_attributes
+from recalltune.ingest.front_matter import split_front_matter
+from recalltune.ingest.markdown_blocks import Block, markdown_blocks
+from recalltune.ingest.moments import dated_name
+from recalltune.ingest.parsed import Claim, Parsed, Settings
+from recalltune.ingest.reader import read_document
+from recalltune.store import Memory, MemorySpan
+
+__all__ = ["FORMAT", "read_markdown"]
+
+FORMAT = "markdown_folder"
+_BRACES = re.compile(r"\{#([^\s{}]{1,200})((?:[^{}]){0,2000})\}$")
+_PAIR = re.compile(r'([A-Za-z_]\w{0,40})=(?:"([^"]*)"|(\S+))')
+_LEADING_DATE = re.compile(r"[\s*_`(\[]{0,6}(\d{4}-\d{2}-\d{2})(?!\d)")
+_TRAILING_DATE = re.compile(r"[(\[](\d{4}-\d{2}-\d{2})[)\]][.\s]{0,3}$")
+_KEYS = {"at", "by", "importance", "scope", "status", "told_at", *ATTRIBUTE_NAMES}
+
+
+def read_markdown(path: Path, file: str, inside: str, settings: Settings) -> Parsed:
+    """Memories of one Markdown file, one per item, paragraph or timed section.
+
+    Parameters
+    ----------
+    path
+        The file.
+    file
+        Its name in the lab and in messages.
+    inside
+        Its path relative to the given folder, which item ids start with.
+    settings
+        ``scope`` (default ``global``) and ``layer`` (default ``log`` for a dated file, else
+        ``project``) for items and files that name none.
+
+    Raises
+    ------
+    SourceError
+        If front matter or an item's braces cannot be read.
+    """
+    parsed = Parsed(FORMAT)
+    text, repaired = read_document(path)
+    if repaired:
+        parsed.notes["bytes that are not UTF-8, replaced by U+FFFD"] += 1
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    values, first = split_front_matter(lines, file)
+    of_file = read_attributes(values, parsed.notes)
+    day = dated_name(inside, parsed.notes)
+    stem = str(PurePosixPath(inside).with_suffix(""))
+    blocks = markdown_blocks(lines, first=first, timed=day is not None)
+    for number, block in enumerate(blocks, start=1):
+        body, own_id, pairs = _braces(block, file)
+        if not body:
+            parsed.drop("empty item", block.line)
+            continue
+        found = _merged(of_file, read_attributes(pairs, parsed.notes))
+        if found.problem:
+            parsed.drop(found.problem, block.line)
+            continue
+        parsed.keep()
+        memory_id = own_id or f"md:{stem}#{number}"
+        at = found.at or _moment(block, body, day, number, parsed)
+        parsed.claims.append(_claim(memory_id, body, block, found, at, day, file, settings, parsed))
+    return parsed
+
+
+def _claim(
+    memory_id: str,
+    body: str,
+    block: Block,
+    found: Attributes,
+    at: datetime | None,
+    day: datetime | None,
+    file: str,
+    settings: Settings,
+    parsed: Parsed,
+) -> Claim:
+    fields = {"title": block.heading} | found.fields
+    fields["layer"] = fields.get("layer") or settings.layer or ("log" if day else "project")
+    scope = found.scope or settings.scope or "global"
+    key = parsed.text(body)
+    memory = Memory(
+        memory_id=memory_id, text_hash=key, scope=scope, source=FORMAT, meta=found.meta, **fields
+    )
+    span = MemorySpan(
+        memory_id=memory_id,
+        text_hash=key,
+        scope=scope,
+        event_at=at,
+        known_at=at,
+        gated=found.gated,
+        told_at=found.told_at,
+        file=file,
+    )
+    return Claim(memory, span, block.line)
+
+
+def _braces(block: Block, file: str) -> tuple[str, str | None, dict[str, Any]]:
+    """Text without its closing braces, the id in them, and their key=value pairs."""
+    found = _BRACES.search(block.text, max(0, len(block.text) - 2300))
+    if not found:
+        return block.text, None, {}
+    where = f"{file}:{block.line}"
+    pairs = {key: quoted or plain for key, quoted, plain in _PAIR.findall(found[2])}
+    if unread := _PAIR.sub("", found[2]).strip():
+        msg = f"{where}: braces must hold #id and key=value, got {unread[:60]!r}"
+        raise SourceError(msg)
+    for key in pairs:
+        if key not in _KEYS:
+            msg = f"{where}: {key!r} is not an item attribute; {nearest(key, _KEYS)}"
+            raise SourceError(msg)
+    return block.text[: found.start()].rstrip(), found[1], pairs
+
+
+def _merged(of_file: Attributes, of_item: Attributes) -> Attributes:
+    """What the item says, and for the rest what its file says."""
+    item_gates = of_item.gated
+    return Attributes(
+        fields=of_file.fields | of_item.fields,
+        scope=of_item.scope or of_file.scope,
+        at=of_item.at or of_file.at,
+        gated=of_file.gated or item_gates,
+        told_at=of_item.told_at if item_gates else of_file.told_at,
+        meta=of_file.meta | of_item.meta,
+        problem=of_item.problem or of_file.problem,
+    )
+
+
+def _moment(
+    block: Block, body: str, day: datetime | None, number: int, parsed: Parsed
+) -> datetime | None:
+    if day is not None:
+        if block.minutes is not None:
+            return day + timedelta(minutes=block.minutes)
+        return day + timedelta(microseconds=number)
+    found = (
+        _LEADING_DATE.match(body)
+        or _TRAILING_DATE.search(body, max(0, len(body) - 40))
+        or _LEADING_DATE.match(block.heading or "")
+    )
+    if not found:
+        return None
+    try:
+        midnight = datetime.fromisoformat(found[1]).replace(tzinfo=UTC)
+    except ValueError:
+        parsed.notes["item with an impossible date, taken as undated"] += 1
+        return None
+    return midnight + timedelta(microseconds=number)

@@ -1,0 +1,96 @@
+"""What a format's reader hands over: rows, and an account in which nothing goes missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from recalltune.store import (
+    EvalCaseRow,
+    Label,
+    Memory,
+    MemorySpan,
+    SearchLogEntry,
+    Turn,
+    text_hash,
+)
+
+__all__ = ["Claim", "Drop", "Parsed", "Settings"]
+
+_EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the caller of `ingest` decided about every file."""
+
+    scope: str | None = None
+    layer: str | None = None
+    turns_as_memories: bool = False
+
+
+@dataclass
+class Drop:
+    """Records left out for one reason, with the lines (or record numbers) of the first few."""
+
+    count: int = 0
+    lines: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one place of one file says about one memory."""
+
+    memory: Memory
+    span: MemorySpan
+    line: int
+
+
+@dataclass
+class Parsed:
+    """One file, read. Every record of it went through exactly one of `keep` and `drop`."""
+
+    format: str
+    kept: int = 0
+    drops: dict[str, Drop] = field(default_factory=dict)
+    notes: Counter[str] = field(default_factory=Counter)
+    texts: dict[str, str] = field(default_factory=dict)
+    turns: list[Turn] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    cases: list[EvalCaseRow] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    searches: list[SearchLogEntry] = field(default_factory=list)
+    edited: bool = False
+    """Another file may hold a later state of the same memory: its text is then a new version."""
+
+    @property
+    def dropped(self) -> int:
+        """Records left out."""
+        return sum(drop.count for drop in self.drops.values())
+
+    @property
+    def records(self) -> int:
+        """Records read."""
+        return self.kept + self.dropped
+
+    def keep(self) -> None:
+        """Count a record as kept."""
+        self.kept += 1
+
+    def drop(self, reason: str, line: int) -> None:
+        """Count a record as left out, and say why."""
+        drop = self.drops.setdefault(reason, Drop())
+        drop.count += 1
+        if len(drop.lines) < _EXAMPLES:
+            drop.lines.append(line)
+
+    def demote(self, reason: str, line: int) -> None:
+        """Leave out a record that was counted as kept."""
+        self.kept -= 1
+        self.drop(reason, line)
+
+    def text(self, text: str) -> str:
+        """Hash of a text, which is stored with the file's rows."""
+        key = text_hash(text)
+        self.texts[key] = text
+        return key

@@ -1,0 +1,117 @@
+"""What an import did, file by file and reason by reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import polars as pl
+
+from recalltune.ingest.parsed import Parsed
+from recalltune.store import IngestFile
+
+__all__ = ["ImportReport", "Tally", "ledger_row"]
+
+_FILES: dict[str, pl.DataType] = {
+    "file": pl.String(),
+    "format": pl.String(),
+    "read": pl.Int64(),
+    "kept": pl.Int64(),
+    "dropped": pl.Int64(),
+    "turns": pl.Int64(),
+    "memories": pl.Int64(),
+    "already": pl.Int64(),
+}
+_DROPPED: dict[str, pl.DataType] = {
+    "file": pl.String(),
+    "reason": pl.String(),
+    "count": pl.Int64(),
+    "lines": pl.List(pl.Int64()),
+}
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """Account of one call of `ingest`.
+
+    In every row of ``frame``, ``read == kept + dropped``. A file that has not changed since its
+    last import is not read again: its records stand under ``already``.
+    """
+
+    frame: pl.DataFrame
+    """file, format, read, kept, dropped, turns, memories, already: one row per file."""
+    dropped: pl.DataFrame
+    """file, reason, count, lines: the first few lines (or record numbers) as examples."""
+    notices: tuple[str, ...]
+    """What was assumed, repaired or looks odd, each with its count."""
+
+
+class Tally:
+    """Collects the accounts of the files of one import."""
+
+    def __init__(self, notes: Counter[str]) -> None:
+        self._files: list[tuple[str, str, int, int, int, int, int, int]] = []
+        self._dropped: list[tuple[str, str, int, list[int]]] = []
+        self.notes = notes
+
+    def unchanged(self, file: str, earlier: IngestFile) -> None:
+        """Note a file that is as it was when it was imported."""
+        self._files.append((file, earlier.format, 0, 0, 0, 0, 0, earlier.records))
+
+    def empty(self, file: str) -> None:
+        """Note a file without content."""
+        self._files.append((file, "empty", 0, 0, 0, 0, 0, 0))
+
+    def unreadable(self, file: str) -> None:
+        """Note a file of a walked folder in which there is nothing to import."""
+        self._files.append((file, "unknown", 0, 0, 0, 0, 0, 0))
+
+    def read(self, file: str, parsed: Parsed, already: int) -> None:
+        """Note a file that was read."""
+        turns, memories = (
+            len(parsed.turns),
+            len({claim.memory.memory_id for claim in parsed.claims}),
+        )
+        counts = (parsed.records, parsed.kept, parsed.dropped, turns, memories, already)
+        self._files.append((file, parsed.format, *counts))
+        self._dropped += [
+            (file, reason, drop.count, drop.lines) for reason, drop in parsed.drops.items()
+        ]
+        self.notes.update(parsed.notes)
+        self.notes.update(_shape_of_times(parsed))
+
+    def report(self) -> ImportReport:
+        """The account as frames."""
+        return ImportReport(
+            pl.DataFrame(self._files, schema=_FILES, orient="row"),
+            pl.DataFrame(self._dropped, schema=_DROPPED, orient="row"),
+            tuple(f"{note}: {count:,}" for note, count in sorted(self.notes.items()) if count),
+        )
+
+
+def ledger_row(file: str, sha256: str, settings: str, parsed: Parsed) -> IngestFile:
+    """What the lab remembers of a file, so that its repetition does nothing."""
+    return IngestFile(
+        path=file,
+        sha256=sha256,
+        format=parsed.format,
+        settings=settings,
+        records=parsed.records,
+        kept=parsed.kept,
+        dropped=parsed.dropped,
+        reasons={reason: drop.count for reason, drop in sorted(parsed.drops.items())},
+    )
+
+
+def _shape_of_times(parsed: Parsed) -> Counter[str]:
+    """Signs that times are missing, or are those of an export rather than of events."""
+    notes = Counter[str]()
+    times = [claim.span.event_at for claim in parsed.claims]
+    dated = [time for time in times if time is not None]
+    notes["memory without an event time (always there, no age)"] = len(times) - len(dated)
+    if len(dated) >= 10:
+        day, count = Counter(time.date() for time in dated).most_common(1)[0]
+        # A conversation of one day is what a transcript or a daily log is.
+        if count > 0.9 * len(dated) and parsed.format == "connector_v1":
+            notes[f"memory dated {day}, as over 90 % of its file: a day of export?"] = count
+    return notes

@@ -1,0 +1,198 @@
+"""What RecallNest cannot take from a config, each with the reason.
+
+In: a config, the file it goes into, the values that change there. Out: one line for everything
+that production will do otherwise than the config, and for every key that has no effect there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from recalltune.pipeline.config import RankingConfig, preset
+from recalltune.production.recallnest_file import RecallNestFile
+from recalltune.production.recallnest_keys import KEYS, POOL_LIMIT, of_kind
+
+__all__ = ["NotCarried", "not_carried"]
+
+
+@dataclass(frozen=True)
+class NotCarried:
+    """One thing production does otherwise, or a key it does not heed."""
+
+    what: str
+    """A parameter address, a stage, or a key of the file."""
+    value: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.what} = {self.value}: {self.reason}"
+
+
+_MAPPED = {(key.kind, key.field) for key in KEYS} | {
+    ("select", "top_k"),
+    ("source_diversity", "places"),
+}
+# Kinds whose key in the file can say that they are left out.
+_CAN_BE_OFF = {key.kind for key in KEYS} | {"source_diversity", "select"}
+_GENERIC = {
+    "rrf": "RecallNest has no reciprocal rank fusion; it scores by 1 / (2 - cosine)",
+    "mmr": "RecallNest has no lambda; it only defers what is too similar",
+    "salience": "RecallNest weighs importance by a formula of its own (stage importance)",
+    "recency": "RecallNest adds to the score where this multiplies (stage recency_boost)",
+    "status": "RecallNest drops superseded entries (stage active)",
+    "threshold": "RecallNest has one minimum per category (stage category_minimum)",
+}
+_SELECT = {
+    "floors": "RecallNest reserves no places per layer",
+    "caps": "RecallNest limits no layer",
+    "budget_tokens": "RecallNest's retrieval has no token budget",
+    "packer": "RecallNest's retrieval has no token budget",
+}
+
+
+def not_carried(
+    config: RankingConfig, file: RecallNestFile, values: Mapping[tuple[str, ...], Any]
+) -> tuple[NotCarried, ...]:
+    """Return everything in ``config`` that ``file`` cannot say, and every dead key.
+
+    Parameters
+    ----------
+    config
+        The config that is exported.
+    file
+        Its target.
+    values
+        Path below `retrieval` -> new value, for what changes.
+    """
+    base = preset("recallnest")
+    return (
+        *_arms(config, base),
+        *_stages(config, base),
+        *_profiles(config, base, values),
+        *_dead_keys(config, file, values),
+        *(
+            NotCarried(
+                f"retrieval.{key}", "set", "RecallNest heeds it, the config does not model it"
+            )
+            for key in file.not_modelled
+        ),
+    )
+
+
+def _arms(config: RankingConfig, base: RankingConfig) -> Iterator[NotCarried]:
+    for field in type(config.admit).model_fields:
+        ours, theirs = getattr(config.admit, field), getattr(base.admit, field)
+        if ours != theirs:
+            yield NotCarried(f"admit.{field}", str(ours), f"fixed in RecallNest: {theirs}")
+    if config.arms.lexical is not None:
+        reason = "vector mode has no lexical arm; hybrid mode fuses by another formula"
+        yield NotCarried("arms.lexical", "on", reason)
+    if config.arms.dense is None:
+        yield NotCarried("arms.dense", "off", "RecallNest always searches by vector")
+    elif config.arms.dense.width > POOL_LIMIT:
+        reason = f"RecallNest's store returns at most {POOL_LIMIT} rows"
+        yield NotCarried("arms.dense.width", str(config.arms.dense.width), reason)
+
+
+def _stages(config: RankingConfig, base: RankingConfig) -> Iterator[NotCarried]:
+    theirs = {stage.kind: stage for stage in base.stages}
+    seen: list[str] = []
+    for stage in config.stages:
+        if stage.kind in seen:
+            yield NotCarried(stage.name, "a second one", f"RecallNest runs {stage.kind} once")
+        elif stage.kind in theirs:
+            seen.append(stage.kind)
+            yield from _fields(stage, theirs[stage.kind])
+        else:
+            yield from _generic(stage)
+    for kind in theirs:
+        if (
+            kind not in seen
+            and kind not in _CAN_BE_OFF
+            and (kind != "weighted" or not _rrf(config))
+        ):
+            yield NotCarried(kind, "left out", "RecallNest always runs it")
+    if seen != [kind for kind in theirs if kind in seen]:
+        yield NotCarried("the order of stages", " ".join(seen), "fixed in RecallNest's code")
+
+
+def _rrf(config: RankingConfig) -> bool:
+    return of_kind(config, "rrf") is not None
+
+
+def _fields(stage: Any, theirs: Any) -> Iterator[NotCarried]:
+    effective = stage.canonical()
+    if stage.kind == "select":
+        reason = "the caller of RecallNest sets the limit, at most 20"
+        yield NotCarried(f"{stage.name}.top_k", str(stage.top_k), reason)
+    for field in type(stage).model_fields:
+        value, fixed = getattr(stage, field), getattr(theirs, field)
+        off = stage.kind == "length" and field == "strength" and value == 0
+        if field in ("kind", "name") or field not in effective or value == fixed or off:
+            continue
+        if (stage.kind, field) not in _MAPPED:
+            reason = f"a constant in RecallNest: {fixed}"
+            if stage.kind == "select":
+                reason = _SELECT[field]
+            if stage.kind == "weighted" and field == "weights":
+                reason = "vector mode heeds neither vectorWeight nor bm25Weight"
+            yield NotCarried(f"{stage.name}.{field}", str(value), reason)
+
+
+def _generic(stage: Any) -> Iterator[NotCarried]:
+    effective = stage.canonical()
+    if stage.kind == "decay":
+        for field in ("shape", "floor"):
+            if field in effective and stage.family != "none":
+                reason = "RecallNest decays per tier, with constants; the half-life is carried"
+                yield NotCarried(f"{stage.name}.{field}", str(getattr(stage, field)), reason)
+        return
+    neutral = {
+        "mmr": lambda: stage.lambda_ == 1,
+        "salience": lambda: stage.salience_weight == 0,
+        "recency": lambda: stage.weight == 0,
+        "status": lambda: stage.superseded_weight == stage.retracted_weight == 1,
+        "threshold": lambda: stage.min_score == 0,
+    }
+    if not neutral.get(stage.kind, lambda: False)():
+        shown = ", ".join(f"{k} {v}" for k, v in effective.items() if k not in ("kind", "name"))
+        reason = _GENERIC.get(stage.kind, "RecallNest has no such stage")
+        yield NotCarried(stage.name, shown or "on", reason)
+
+
+def _profiles(
+    config: RankingConfig, base: RankingConfig, values: Mapping[tuple[str, ...], Any]
+) -> Iterator[NotCarried]:
+    for name in sorted({*config.profiles, *base.profiles}):
+        ours, fixed = config.profiles.get(name), base.profiles.get(name)
+        if ours is None or fixed is None or any(fixed.get(a) != v for a, v in ours.items()):
+            yield NotCarried(f"profiles.{name}", str(ours), "RecallNest's profiles are in its code")
+    for key in KEYS:
+        own = {n: p[key.address] for n, p in base.profiles.items() if key.address in p}
+        if key.path in values and own:
+            themselves = ", ".join(f"{name} {value:g}" for name, value in own.items())
+            reason = f"reaches only the profile default; the others set it themselves: {themselves}"
+            yield NotCarried(f"retrieval.{key.name}", str(values[key.path]), reason)
+
+
+def _dead_keys(
+    config: RankingConfig, file: RecallNestFile, values: Mapping[tuple[str, ...], Any]
+) -> Iterator[NotCarried]:
+    for key in ("vectorWeight", "bm25Weight"):
+        if key in file.keys:
+            yield NotCarried(f"retrieval.{key}", "kept", "has no effect in vector mode")
+    if file.pool is not None and file.pool > POOL_LIMIT:
+        reason = f"has no effect above {POOL_LIMIT}: the store returns no more"
+        yield NotCarried("retrieval.candidatePoolSize", f"{file.pool:g}", reason)
+    dense = config.arms.dense
+    if file.min_score is not None and file.min_score <= 1 / 3 and ("minScore",) not in values:
+        reason = "has no effect up to 1/3: no vector scores less"
+        yield NotCarried("retrieval.minScore", f"{file.min_score:g}", reason)
+    elif dense is not None and dense.min_cosine > -1:
+        reason = "short queries take 0.6 of it, the config does not"
+        yield NotCarried("arms.dense.min_cosine", str(dense.min_cosine), reason)
+    if ("hardMinScore",) in values:
+        reason = "reaches only memories outside the six categories, which have their own minima"
+        yield NotCarried("retrieval.hardMinScore", f"{values['hardMinScore',]:g}", reason)
