@@ -6,11 +6,9 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "toolkit" / "recalltune"
 
@@ -23,7 +21,8 @@ GROUPS = (
     ("evaluate",),
     ("replay", "sweep"),
     ("production",),
-    ("charts", "widgets", "report"),
+    ("charts",),
+    ("widgets", "report"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(GROUPS) for room in rooms}
@@ -51,7 +50,6 @@ def room_of(module: str) -> str:
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 INSIDE = [path for path in MODULES if room_of(module_name(path))]
-every_module = pytest.mark.parametrize("path", INSIDE, ids=module_name)
 
 
 @cache
@@ -86,69 +84,76 @@ def plain_strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-@every_module
-def test_a_module_belongs_to_a_room_of_the_picture(path):
-    assert room_of(module_name(path)) in LEVEL | {"__main__": 0}
+def offenders(fault: Callable[[Path, str], object]) -> dict[str, object]:
+    """What is wrong by module, for the modules of all rooms; ``fault`` sees path and room."""
+    names = {path: module_name(path) for path in INSIDE}
+    found = {name: fault(path, room_of(name)) for path, name in names.items()}
+    return {name: wrong for name, wrong in found.items() if wrong}
 
 
-@every_module
-def test_a_room_imports_only_from_rooms_to_its_left(path):
-    here = room_of(module_name(path))
-    if here == "__main__":
-        return
-    wrong = []
+def test_every_module_belongs_to_a_room_of_the_picture():
+    assert not {room_of(module_name(path)) for path in INSIDE} - LEVEL.keys() - {"__main__"}
+
+
+def test_a_room_imports_only_from_rooms_to_its_left():
     # `import recalltune` is a look at all rooms: only the last one may take it.
-    everything = {"": LEVEL["cli"] - 1}
-    for imported in own_imports(path):
-        there = room_of(imported)
-        allowed = any(imported.startswith(name) for name in NEIGHBOURS.get(here, ()))
-        if there != here and not allowed and (LEVEL | everything).get(there, 99) >= LEVEL[here]:
-            wrong.append(imported)
-    assert not wrong, f"{here} may not import {wrong}"
+    level = LEVEL | {"": LEVEL["cli"] - 1, "__main__": 99}
+
+    def backwards(path: Path, here: str) -> list[str]:
+        neighbours = tuple(NEIGHBOURS.get(here, ()))
+        return [
+            imported
+            for imported in own_imports(path)
+            if (there := room_of(imported)) != here
+            and level.get(there, 99) >= level[here]
+            and not imported.startswith(neighbours)
+        ]
+
+    assert not offenders(backwards)
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "rank").rglob("*.py")), ids=module_name)
-def test_primitives_know_arrays_and_nothing_else(path):
-    ours = {name for name in own_imports(path) if room_of(name) not in {"rank", "errors"}}
-    theirs = {
-        module.split(".")[0]
-        for module, _ in imports_of(path)
-        if not module.startswith("recalltune")
-    }
+def test_primitives_know_arrays_and_nothing_else():
     # numba holds the second, faster copy of a hot loop.
-    assert not ours
-    assert not theirs - set(sys.stdlib_module_names) - {"numpy", "numba"}
+    allowed = {*sys.stdlib_module_names, "numpy", "numba", "recalltune"}
+
+    def foreign(path: Path, here: str) -> set[str]:
+        if here != "rank":
+            return set()
+        ours = {name for name in own_imports(path) if room_of(name) not in {"rank", "errors"}}
+        return ours | {module.split(".")[0] for module, _ in imports_of(path)} - allowed
+
+    assert not offenders(foreign)
 
 
-@every_module
-def test_private_names_stay_in_their_module(path):
-    here = room_of(module_name(path))
-    wrong = [
-        f"{module}.{name}"
-        for module, names in imports_of(path)
-        if module.startswith("recalltune")
-        for name in names or [""]
-        if (name.startswith("_") and not (PACKAGE / here / f"{name}.py").exists())
-        or (any(part.startswith("_") for part in module.split(".")) and room_of(module) != here)
-    ]
-    assert not wrong
+def test_private_names_stay_in_their_module():
+    def private(path: Path, here: str) -> list[str]:
+        return [
+            f"{module}.{name}"
+            for module, names in imports_of(path)
+            if module.startswith("recalltune")
+            for name in names or [""]
+            if (name.startswith("_") and not (PACKAGE / here / f"{name}.py").exists())
+            or (any(part.startswith("_") for part in module.split(".")) and room_of(module) != here)
+        ]
+
+    assert not offenders(private)
 
 
-@every_module
-def test_sql_lives_in_the_store_only(path):
-    if room_of(module_name(path)) == "store":
-        return
-    tree = tree_of(path)
-    statements = [line for line, text in plain_strings(tree) if STATEMENT.match(text)]
-    calls = [
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"execute", "executemany", "sql"}
-    ]
-    assert not statements, f"SQL at line {statements}"
-    assert not calls, f"a query is run at line {calls}"
+def test_sql_lives_in_the_store_only():
+    def sql(path: Path, here: str) -> list[int]:
+        if here == "store":
+            return []
+        tree = tree_of(path)
+        statements = [line for line, text in plain_strings(tree) if STATEMENT.match(text)]
+        return statements + [
+            node.lineno
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in {"execute", "executemany", "sql"}
+        ]
+
+    assert not offenders(sql)
 
 
 def test_the_pattern_for_sql_knows_sql_from_prose():
@@ -160,21 +165,22 @@ def test_the_pattern_for_sql_knows_sql_from_prose():
     assert not STATEMENT.match("with no encoder the run is lexical only")
 
 
-@every_module
-def test_no_module_is_a_drawer_for_everything(path):
-    assert path.stem not in {"utils", "util", "helpers", "helper", "common", "misc"}
+def test_no_module_is_a_drawer_for_everything():
+    drawers = {"utils", "util", "helpers", "helper", "common", "misc"}
+    assert not offenders(lambda path, _: path.stem in drawers)
 
 
-@every_module
-def test_a_module_says_what_it_is(path):
-    assert ast.get_docstring(tree_of(path))
+def test_every_module_says_what_it_is():
+    assert not offenders(lambda path, _: not ast.get_docstring(tree_of(path)))
 
 
-@every_module
-def test_annotations_are_never_evaluated_at_import(path):
-    tree = tree_of(path)
-    if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body):
-        assert ("__future__", ["annotations"]) in list(imports_of(path))
+def test_annotations_are_never_evaluated_at_import():
+    def eager(path: Path, _: str) -> bool:
+        body = tree_of(path).body
+        defines = any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in body)
+        return defines and ("__future__", ["annotations"]) not in list(imports_of(path))
+
+    assert not offenders(eager)
 
 
 def test_every_folder_opens_with_a_docstring():

@@ -14,8 +14,9 @@ import pytest
 from recalltune.evaluate.clusters import Clusters
 from recalltune.evaluate.folds import fold_gain
 from recalltune.evaluate.intervals import percentile_interval, t_interval
-from recalltune.evaluate.maxt import draw_signs, max_t, skew_guard, tie_set
+from recalltune.evaluate.maxt import draw_signs, max_t, tie_set
 from recalltune.evaluate.planner import cases_needed
+from recalltune.evaluate.skew import skew_guard
 
 pytestmark = pytest.mark.stress
 
@@ -45,14 +46,16 @@ def sparse(rng: Rng, cases: int, settings: int) -> np.ndarray:
 
 
 def clustered(
-    rng: Rng, clusters: int, each: int, tau: float, settings: int
+    rng: Rng, clusters: int, each: int, tau: float, settings: int, *, uneven: bool = False
 ) -> tuple[np.ndarray, Clusters]:
     """Each cluster likes some settings better than others; no setting is better over clusters.
 
-    Sizes differ as those of real sessions do, ``each`` on average.
+    Uneven sizes differ as those of real sessions do, ``each`` on average.
     """
-    share = rng.dirichlet(np.full(clusters, 2.0))
-    sizes = 1 + rng.multinomial(clusters * (each - 1), share)
+    sizes = np.full(clusters, each)
+    if uneven:
+        share = rng.dirichlet(np.full(clusters, 2.0))
+        sizes = 1 + rng.multinomial(clusters * (each - 1), share)
     theta = rng.normal(0, 1.5, clusters * each)
     liking = np.repeat(rng.normal(0, tau, (settings, clusters)), sizes, axis=1)
     relevant = rng.integers(1, 4, clusters * each)
@@ -102,10 +105,11 @@ def test_thousands_of_settings_do_not_raise_the_rate() -> None:
     assert rate(400, study, seed=2) <= 0.095
 
 
+@pytest.mark.parametrize("uneven", [False, True])
 @pytest.mark.parametrize(("clusters", "each"), [(40, 10), (10, 40)])
-def test_whole_clusters_keep_the_rate(clusters: int, each: int) -> None:
+def test_whole_clusters_keep_the_rate(clusters: int, each: int, uneven: bool) -> None:
     def study(rng: Rng) -> bool:
-        matrix, groups = clustered(rng, clusters, each, 0.5, 101)
+        matrix, groups = clustered(rng, clusters, each, 0.5, 101, uneven=uneven)
         return declares(groups.sums(matrix[1:] - matrix[0]), rng)
 
     assert rate(1000, study, seed=3) <= 0.071
@@ -192,7 +196,7 @@ def test_intervals_over_clusters_cover_and_intervals_over_cases_do_not() -> None
     rng = np.random.default_rng(11)
     covered = []
     for _ in range(1500):
-        pair, groups = clustered(rng, 20, 20, 0.5, 2)
+        pair, groups = clustered(rng, 20, 20, 0.5, 2, uneven=True)
         change = pair[1] - pair[0]
         over_clusters = percentile_interval(groups.sums(change), groups.sizes, rng=rng)
         over_cases = t_interval(change, np.ones(400, dtype=np.int64))

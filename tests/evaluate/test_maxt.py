@@ -13,14 +13,13 @@ from scipy import stats
 from recalltune.errors import ContractError, ParameterError
 from recalltune.evaluate.maxt import (
     draw_signs,
-    hall_t,
     holm,
     max_t,
-    skew_guard,
     step_down_p,
     student_scale,
     tie_set,
 )
+from recalltune.evaluate.skew import hall_t, skew_guard
 
 
 def signs_for(clusters: int, *, resamples: int = 2000, seed: int = 1):

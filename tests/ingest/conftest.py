@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,15 @@ import pytest
 from recalltune import store
 
 
+@pytest.fixture(scope="session")
+def _empty_lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return store.open(tmp_path_factory.mktemp("empty") / "lab.duckdb").path
+
+
 @pytest.fixture
-def lab(tmp_path: Path) -> store.Lab:
-    return store.open(tmp_path / "lab" / "lab.duckdb")
+def lab(tmp_path: Path, _empty_lab: Path) -> store.Lab:
+    # Copying an empty lab is ten times faster than making its tables again.
+    return store.open(shutil.copy(_empty_lab, tmp_path / "lab.duckdb"))
 
 
 @pytest.fixture

@@ -72,6 +72,11 @@ def test_bug_117_no_rows_are_no_operation(con):
     assert store.put_vectors(con, "e", [], np.zeros((0, 3), dtype=np.float32)) == 0
 
 
+def test_a_lone_surrogate_in_any_text_is_refused_with_the_table(con):
+    with pytest.raises(ContractError, match=r"memory: text must be valid Unicode.*ud83d"):
+        store.insert_rows(con, [store.Memory(memory_id="half \ud83d", text_hash="0" * 64)])
+
+
 def test_rows_of_several_tables_may_come_mixed(con):
     rows = [
         store.Access(memory_id="m", used_at=MOMENT, kind="shown"),

@@ -18,11 +18,12 @@ from recalltune.ingest import ingest
 from recalltune.pipeline.address import get, set_many
 from recalltune.pipeline.config import RankingConfig, load_config, preset, preset_names
 from recalltune.pipeline.explain import explain
+from recalltune.production.export import export
 from recalltune.replay.steps import replay
 from recalltune.store import Lab, open
 from recalltune.sweep.choose import Choice, choose, difference
 from recalltune.sweep.engine import SweepResult, sweep
-from recalltune.sweep.saving import save_sweep
+from recalltune.sweep.saving import load_sweep, save_sweep
 from recalltune.sweep.space import Space, load_space
 from recalltune.version import VERSION as __version__
 
@@ -49,11 +50,13 @@ __all__ = [
     "encoder",
     "evaluate",
     "explain",
+    "export",
     "get",
     "ingest",
     "load_cases",
     "load_config",
     "load_space",
+    "load_sweep",
     "open",
     "preset",
     "preset_names",

@@ -15,7 +15,7 @@ import recalltune as rt
 from recalltune.errors import ParameterError, RecalltuneError
 from recalltune.evaluate.run import DEFAULT_METRICS
 from recalltune.pipeline.config import RankingConfig, load_config
-from recalltune.production.recallnest import import_recallnest
+from recalltune.production.recallnest_file import import_recallnest
 from recalltune.report.terminal import (
     choice_lines,
     evaluation_lines,
@@ -48,7 +48,7 @@ CasesOption = Annotated[str, typer.Option("--cases", help="Name of a case set in
 
 def _config(source: str) -> RankingConfig:
     if Path(source).suffix == ".json":
-        return import_recallnest(Path(source)).config
+        return import_recallnest(Path(source))
     return load_config(source)
 
 
@@ -130,13 +130,17 @@ def evaluate(
     ] = None,
     encoder: EncoderOption = None,
     by: Annotated[str | None, typer.Option(help="Slice by kind, lang, split or session.")] = None,
+    unit: Annotated[str, typer.Option(help="memory, or session: a session at its best memory.")] = "memory",
     json_: JsonOption = False,
 ) -> None:
     """Score a config. Example: recalltune evaluate --db F --cases mine --config textbook."""
     lab = _existing(db)
     setting = _config(config)
     table = rt.candidates(lab, cases, setting, encoder=encoder)
-    result = rt.evaluate(table, setting)
+    if unit not in ("memory", "session"):
+        message = f"--unit must be memory or session, got {unit!r}"
+        raise ParameterError(message)
+    result = rt.evaluate(table, setting, unit=unit)
     if baseline is None:
         if json_:
             typer.echo(result.to_json())
@@ -144,7 +148,7 @@ def evaluate(
             _say(evaluation_lines(result, by=by))
         return
     other = _config(baseline)
-    before = rt.evaluate(rt.candidates(lab, cases, other, encoder=encoder), other)
+    before = rt.evaluate(rt.candidates(lab, cases, other, encoder=encoder), other, unit=unit)
     changes = [vars(rt.difference(before, result, metric)) for metric in DEFAULT_METRICS]
     if json_:
         _say_json(changes)

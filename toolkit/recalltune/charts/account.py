@@ -10,7 +10,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis
-from recalltune.charts.canvas import About, Chart, Drawing, data, draw, finish
+from recalltune.charts.canvas import About, Chart, Drawing, data, draw, finish, layered
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy
 from recalltune.charts.layout import nice_ticks
@@ -112,7 +112,7 @@ def quota_account_drawing(
         "quota_account",
         _finding(account, layers, rounds, layer, round_name),
         sentences=[
-            f"Memories picked (up) and dropped (down, pale) in {figures.counted(rounds, round_name)}.",
+            f"Memories picked (up), dropped (down, pale), {figures.counted(rounds, round_name)}.",
             "Each layer has its own scale. Triangle: had candidates, shows none.",
         ],
         form=f"Bars of {figures.counted(len(layers), 'layer')}.",
@@ -130,7 +130,12 @@ def _finding(
     empty = {name: int(account.filter(pl.col("layer") == name)["empty"].sum()) for name in layers}
     # The most often empty layer; ties go to the first in layer order.
     name = layer or max(layers, key=lambda one: (empty[one], -layers.index(one)))
-    values = {"layer": name, "empty": empty[name], "rounds": rounds, "unit": figures.noun(rounds, round_name)}
+    values = {
+        "layer": name,
+        "empty": empty[name],
+        "rounds": rounds,
+        "unit": figures.noun(rounds, round_name),
+    }
     if not any(empty.values()):
         return Finding(
             "In {rounds:count} {unit} every layer with candidates shows some", values, "exact"
@@ -138,7 +143,8 @@ def _finding(
     if not empty[name]:
         return Finding("{layer} shows something in all of {rounds:count} {unit}", values, "exact")
     return Finding(
-        "{layer} shows nothing in {empty:count} of {rounds:count} {unit} although it had candidates",
+        "{layer} shows nothing in {empty:count} of {rounds:count} {unit}"
+        " although it had candidates",
         values,
         "exact",
     )
@@ -191,7 +197,9 @@ def _rows(
                 "share": f"{figures.share(seen / total)} of {figures.count(total)} shown"
                 if total
                 else "no candidates",
-                "empty": f"empty in {empty} of {figures.counted(rounds, cut(round_name, 14))}" if empty else "never empty",
+                "empty": f"empty in {empty} of {figures.counted(rounds, cut(round_name, 14))}"
+                if empty
+                else "never empty",
             }
         )
     note = [] if layers else [{"text": f"No {cut(round_name)} to account for."}]
@@ -231,7 +239,7 @@ def _marks(span: tuple[int, int], layers: int, round_name: str) -> alt.LayerChar
             x=alt.value(WIDTH + 14), y=y("y"), text=alt.Text(f"{field}:N")
         )
 
-    return alt.layer(
+    return layered(
         levels.transform_filter("!datum.zero").mark_rule(color=colours.grid).encode(y=y("y")),
         bars.mark_bar(width=size, opacity=colours.dropped_opacity).encode(
             x=x, y=y("zero"), y2=alt.Y2("bottom"), color=colour, tooltip=tips

@@ -10,7 +10,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import range_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.difference import Row, difference
 from recalltune.charts.findings import TOO_FEW, Finding
 from recalltune.charts.frames import tidy, without_gaps
@@ -241,7 +241,7 @@ def _marks(dots: pl.DataFrame, ends: list[float]) -> alt.LayerChart:
         alt.Tooltip("interval:N"),
         alt.Tooltip("n:Q"),
     ]
-    return alt.layer(
+    return layered(
         base.mark_line(strokeWidth=1.2, opacity=0.5).encode(
             x=x, xOffset=dodge, y=y, color=colour, detail="config:N",
             order=alt.Order("bin_order:Q"),

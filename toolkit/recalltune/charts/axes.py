@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,14 @@ from recalltune.charts import figures
 from recalltune.charts.layout import nice_ticks, thinned
 from recalltune.charts.text import pixels
 
-__all__ = ["ParameterAxis", "fixed_axis", "label_list", "looks_logarithmic", "range_axis", "signed_axis"]
+__all__ = [
+    "ParameterAxis",
+    "fixed_axis",
+    "label_list",
+    "looks_logarithmic",
+    "range_axis",
+    "signed_axis",
+]
 
 
 def fixed_axis(values: Sequence[float], **options: Any) -> alt.Axis:
@@ -22,14 +30,14 @@ def fixed_axis(values: Sequence[float], **options: Any) -> alt.Axis:
 
 
 def label_list(texts: Sequence[str]) -> str:
-    """Labels as an array of a Vega expression; every sign but plain ones is an escape.
+    r"""Labels as an array of a Vega expression; every sign but plain ones is an escape.
 
     It is the one place where text of the data reaches an expression.
 
     Examples
     --------
     >>> label_list(["a b", "']"])
-    "['a b','\\\\u0027\\\\u005d']"
+    "['a b','\\u0027\\u005d']"
     """
 
     def escaped(text: str) -> str:
@@ -56,7 +64,7 @@ def looks_logarithmic(values: Sequence[float]) -> bool:
     stops = sorted(set(values))
     if len(stops) < 3 or stops[0] <= 0:
         return False
-    steps = [high - low for low, high in zip(stops, stops[1:], strict=False)]
+    steps = [high - low for low, high in itertools.pairwise(stops)]
     return max(steps) / min(steps) > 3 and stops[-1] / stops[0] >= 8
 
 
@@ -84,7 +92,7 @@ class ParameterAxis:
         """Where *off* is drawn, in units of the scale."""
         low, high = self.stops[0], self.stops[-1]
         if self.log:
-            return high * max(high / low, 2.0) ** 0.16
+            return float(high * max(high / low, 2.0) ** 0.16)
         return high + ((high - low) or 1.0) * 0.16
 
     @property
@@ -93,8 +101,9 @@ class ParameterAxis:
 
     def scale(self) -> alt.Scale:
         """Vega-Lite scale."""
-        kind = "log" if self.log else "linear"
-        return alt.Scale(type=kind, domain=list(self.domain), nice=False, zero=False)
+        return alt.Scale(
+            type="log" if self.log else "linear", domain=list(self.domain), nice=False, zero=False
+        )
 
     def axis(
         self, *, title: str | None, off_name: str = "off", first: Sequence[float] = ()
@@ -104,9 +113,7 @@ class ParameterAxis:
         texts = [figures.tried(stop) for stop in self.stops] + ([off_name] if self.off else [])
         low, high = self.domain
         span = math.log(high / low) if self.log else high - low
-        at = [
-            self.width * ((math.log(p / low) if self.log else p - low) / span) for p in places
-        ]
+        at = [self.width * ((math.log(p / low) if self.log else p - low) / span) for p in places]
         keep = [self.stops.index(value) for value in first if value in self.stops]
         order = [*keep, len(places) - 1, 0]
         shown = thinned(at, [pixels(text, 11) for text in texts], list(dict.fromkeys(order)))
@@ -136,7 +143,9 @@ def signed_axis(
     return alt.Scale(domain=[low, high], nice=False, zero=False), axis
 
 
-def range_axis(lo: float, hi: float, *, about: int = 4, **options: Any) -> tuple[alt.Scale, alt.Axis]:
+def range_axis(
+    lo: float, hi: float, *, about: int = 4, **options: Any
+) -> tuple[alt.Scale, alt.Axis]:
     """Scale and axis of a measure that need not start at 0; holds every value from lo to hi."""
     ticks, (low, high) = _inner_ticks(lo, hi, about)
     axis = fixed_axis(ticks, format=f",.{_decimals(ticks)}f", title=None, **options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict, cast
 
 import altair as alt
 import polars as pl
@@ -29,6 +29,7 @@ __all__ = [
     "data",
     "draw",
     "finish",
+    "layered",
     "sentence",
     "subtitle",
 ]
@@ -92,7 +93,9 @@ class Drawing:
     @property
     def description(self) -> str:
         """Alt text: finding, kind of chart and range, where the table is."""
-        where = f" Table: {clean(self.table_name)}." if self.table_name else " Table: with the chart."
+        where = (
+            f" Table: {clean(self.table_name)}." if self.table_name else " Table: with the chart."
+        )
         return f"{self.finding}. {self.form}{where}"
 
     @property
@@ -191,7 +194,12 @@ def data(name: str) -> alt.NamedData:
     return alt.NamedData(name=name)
 
 
-def finish(body: Chart, drawing: Drawing) -> Any:
+def layered(*layers: Any) -> alt.LayerChart:
+    """Layers from bottom to top."""
+    return cast(alt.LayerChart, alt.layer(*layers))
+
+
+def finish(body: Chart, drawing: Drawing) -> Chart:
     """Join marks and drawing into a chart that needs nothing else to be shown.
 
     Raises
@@ -203,15 +211,16 @@ def finish(body: Chart, drawing: Drawing) -> Any:
         if not name.isidentifier():
             msg = f"data set names must be identifiers, got {name!r}"
             raise ParameterError(msg)
-    return body.properties(
+    whole = body.properties(
         title=drawing.title,
         description=drawing.description,
         usermeta=drawing.usermeta,
         datasets=dict(drawing.rows),
-    ).configure(**config())
+    )
+    return cast(Chart, whole.configure(**config()))
 
 
-def sentence(drawing: Drawing, text: str, *, width: int = 520, height: int = 60) -> Any:
+def sentence(drawing: Drawing, text: str, *, width: int = 520, height: int = 60) -> Chart:
     """The chart of a frame with nothing to draw: its title and one sentence saying so."""
     rows = {"nothing": [{"text": clean(text)}]}
     body = (

@@ -7,26 +7,28 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
-import altair as alt
 import polars as pl
 
 from recalltune.charts import figures
-from recalltune.charts.axes import fixed_axis, range_axis
-from recalltune.charts.canvas import About, Chart, Drawing, data, draw, finish
+from recalltune.charts.canvas import About, Chart, Drawing, draw, finish
+from recalltune.charts.curves_marks import (
+    AGES,
+    EARLY_DAYS,
+    WHOLE,
+    curve_panels,
+    weight_range,
+    with_room,
+)
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy, without_gaps
-from recalltune.charts.layout import nice_ticks, spread
+from recalltune.charts.layout import spread
 from recalltune.charts.look import current
-from recalltune.charts.palette import DASHES, FAMILIES, family_of
+from recalltune.charts.palette import FAMILIES, family_of
 from recalltune.charts.text import cut
 from recalltune.errors import ParameterError
 
 __all__ = ["decay_curves", "decay_curves_drawing"]
 
-WHOLE = (300, 230)
-EARLY = 170
-AGES = (0.25, 730.0)
-EARLY_DAYS = 10.0
 CURVES = 5
 
 
@@ -66,7 +68,7 @@ def decay_curves(
         frame, x=x, half_life_days=half_life_days, evidence=evidence, **about
     )
     early = bool(drawing.rows["crossings"]) if enlarge is None else enlarge
-    return finish(_panels(drawing.rows, x, early and x == "age_days"), drawing)
+    return finish(curve_panels(drawing.rows, x, early and x == "age_days"), drawing)
 
 
 def decay_curves_drawing(
@@ -132,7 +134,7 @@ def _crossing(
         at = dict(second)
         shared = [(age, w - at[age], w) for age, w in first if age in at and age <= EARLY_DAYS]
         gap = 0.0
-        for (age, apart, weight), (later, then, after) in zip(shared, shared[1:], strict=False):
+        for (age, apart, weight), (later, then, after) in itertools.pairwise(shared):
             gap = max(gap, abs(apart))
             if apart * then < 0:
                 part = apart / (apart - then)
@@ -186,8 +188,8 @@ def _rows(
         name: family_of(families[name]) if families[name] else FAMILIES[(at + 1) % len(FAMILIES)]
         for at, name in enumerate(curves)
     }
-    lo, hi = _weights(points, x)
-    hi = _top(lo, hi)
+    lo, hi = weight_range(points, x)
+    hi = with_room(lo, hi)
     ends = {name: part[-1][1] for name, part in curves.items()}
     tall = WHOLE[1]
     wanted = [tall * (hi - weight) / (hi - lo) for weight in ends.values()]
@@ -235,117 +237,3 @@ def _rug(evidence: pl.DataFrame | None) -> list[dict[str, float]]:
     low, high = (math.log(age) for age in AGES)
     pixel = {round((math.log(age) - low) / (high - low) * WHOLE[0]) for age in ages}
     return [{"x": math.exp(low + at / WHOLE[0] * (high - low))} for at in sorted(pixel)]
-
-
-def _weights(points: pl.DataFrame, x: str) -> tuple[float, float]:
-    weights = points["weight"].to_list()
-    if not weights or (x == "age_days" and all(0 <= weight <= 1 for weight in weights)):
-        return 0.0, 1.0
-    ticks = nice_ticks(min(0.0, *weights), max(weights), 4)
-    return ticks[0], ticks[-1]
-
-
-def _top(lo: float, hi: float) -> float:
-    # Room above the highest tick: its label would push the panel's title up.
-    return hi + 0.04 * (hi - lo)
-
-
-def _panels(rows: Mapping[str, list[dict[str, Any]]], x: str, early: bool) -> Chart:
-    frame = pl.DataFrame(
-        {"weight": [row["weight"] for row in rows["points"]]}, schema={"weight": pl.Float64}
-    )
-    lo, hi = _weights(frame, x)
-    title = "age, days (log)" if x == "age_days" else "rank"
-    if x == "age_days":
-        scale = alt.Scale(type="log", domain=list(AGES), nice=False)
-        axis = fixed_axis([0.25, 1, 7, 30, 180, 730], format="~g", title=title, grid=True)
-    else:
-        last = max((row["x"] for row in rows["points"]), default=10.0)
-        scale = alt.Scale(domain=[1, max(last, 2.0)], nice=False, zero=False)
-        axis = fixed_axis(_rank_ticks(last), format="d", title=title, grid=True)
-    decimals = max(2, -math.floor(math.log10((hi - lo) / 4)))
-    y_axis = fixed_axis(nice_ticks(lo, hi, 4), format=f".{decimals}f", title=None, grid=True)
-    y_scale = alt.Scale(domain=[lo, _top(lo, hi)], nice=False, zero=False)
-    whole = alt.layer(*_lines(WHOLE, scale, axis, y_scale, y_axis), *_notes(scale, y_scale))
-    if not early:
-        return whole
-    near = [row["weight"] for row in rows["points"] if row["x"] <= EARLY_DAYS] or [0.0, 1.0]
-    near_scale, near_axis = range_axis(min(near), max(near), about=3, grid=True)
-    first = alt.Scale(type="log", domain=[AGES[0], EARLY_DAYS], nice=False)
-    first_axis = fixed_axis([0.25, 1, 2, 4, 10], format="~g", title=title, grid=True)
-    left = alt.layer(
-        *_lines((EARLY, WHOLE[1]), first, first_axis, near_scale, near_axis),
-        *_ring(first, near_scale),
-    )
-
-    def headed(panel: alt.LayerChart, text: str) -> alt.LayerChart:
-        heading = alt.TitleParams(text, fontSize=12, offset=8, anchor="start")
-        return panel.properties(title=heading)
-
-    return alt.hconcat(
-        headed(left, "first ten days, enlarged"), headed(whole, "whole range"), spacing=26
-    )
-
-
-def _rank_ticks(last: float) -> list[float]:
-    step = max(1, round(last / 5))
-    return [1.0, *[float(at) for at in range(step, int(last) + 1, step) if at > 1]]
-
-
-def _lines(
-    size: tuple[int, int], scale: alt.Scale, axis: alt.Axis, y_scale: alt.Scale, y_axis: alt.Axis
-) -> list[Any]:
-    x = alt.X("x:Q", scale=scale, axis=axis)
-    y = alt.Y("weight:Q", scale=y_scale, axis=y_axis)
-    dashes = alt.Scale(
-        domain=list(DASHES),
-        range=[[] if dash == (1, 0) else list(dash) for dash in DASHES.values()],
-    )
-    points = alt.Chart(data("points"), width=size[0], height=size[1])
-    tips = [alt.Tooltip("curve:N"), alt.Tooltip("x:Q", format=".3~g"),
-            alt.Tooltip("weight:Q", format=".3f")]  # fmt: skip
-    return [
-        points.mark_line(strokeWidth=2.2, clip=True).encode(
-            x=x, y=y, detail="curve:N", color=alt.Color("colour:N", scale=None), tooltip=tips,
-            strokeDash=alt.StrokeDash("family:N", scale=dashes, legend=None),
-        )
-    ]  # fmt: skip
-
-
-def _notes(scale: alt.Scale, y_scale: alt.Scale) -> list[Any]:
-    colours = current()
-    x = alt.X("x:Q", scale=scale)
-    half = alt.Chart(data("half_life"))
-    text = {"align": "right", "dx": -5, "baseline": "middle"}
-    return [
-        half.mark_rule(strokeDash=[4, 3], color=colours.muted, clip=True).encode(x=x),
-        half.mark_text(stroke=colours.paper, strokeWidth=3, **text).encode(
-            x=x, y=alt.value(WHOLE[1] - 20), text="text:N"
-        ),
-        half.mark_text(color=colours.muted, **text).encode(
-            x=x, y=alt.value(WHOLE[1] - 20), text="text:N"
-        ),
-        alt.Chart(data("evidence")).mark_rule(color=colours.ink, opacity=0.7).encode(
-            x=x, y=alt.value(WHOLE[1] - 8), y2=alt.value(WHOLE[1])
-        ),
-        alt.Chart(data("ends")).mark_text(align="left", fontWeight=600, fontSize=11.5).encode(
-            x=alt.value(WHOLE[0] + 8), y=alt.Y("at:Q", scale=y_scale), text="text:N",
-            color=alt.Color("colour:N", scale=None),
-        ),
-        alt.Chart(data("note")).mark_text(align="left", color=colours.muted).encode(
-            x=alt.value(8), y=alt.value(20), text="text:N"
-        ),
-    ]  # fmt: skip
-
-
-def _ring(scale: alt.Scale, y_scale: alt.Scale) -> list[Any]:
-    colours = current()
-    crossings = alt.Chart(data("crossings"))
-    x, y = alt.X("x:Q", scale=scale), alt.Y("weight:Q", scale=y_scale)
-    text = {"align": "left", "dx": 5, "dy": -12}
-    return [
-        crossings.mark_point(size=80, stroke=colours.ink, fill=colours.paper, strokeWidth=1.8,
-                             opacity=1, clip=True).encode(x=x, y=y),
-        crossings.mark_text(stroke=colours.paper, strokeWidth=3, **text).encode(x=x, y=y, text="text:N"),
-        crossings.mark_text(color=colours.ink, **text).encode(x=x, y=y, text="text:N"),
-    ]  # fmt: skip

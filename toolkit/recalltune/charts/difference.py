@@ -124,8 +124,10 @@ def one_row(row: Row) -> dict[str, Any]:
 def _too_few(n: int) -> str:
     if n == 0:
         return "No {cases} to compare"
-    return "{n:count} of the {cases} is too few to compare" if n == 1 else (
-        "{n:count} {cases} are too few to compare"
+    return (
+        "{n:count} of the {cases} is too few to compare"
+        if n == 1
+        else ("{n:count} {cases} are too few to compare")
     )
 
 

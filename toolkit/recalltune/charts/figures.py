@@ -21,6 +21,7 @@ __all__ = [
     "metric",
     "moment",
     "noun",
+    "rounded",
     "share",
     "signed",
     "tried",
@@ -163,6 +164,20 @@ def age(days: float) -> str:
     return f"{days:.2g}"
 
 
+def rounded(value: float) -> str:
+    """About how much, with three significant digits.
+
+    Examples
+    --------
+    >>> rounded(20.552), rounded(1834.0), rounded(0.0)
+    ('20.6', '1,830', '0')
+    """
+    if value == 0:
+        return "0"
+    size = float(f"{value:.3g}")
+    return _true_minus(f"{size:,.0f}" if abs(size) >= 100 else f"{size:.6g}")
+
+
 def tried(value: float) -> str:
     """A parameter value as it stands in a configuration, without trailing zeros.
 
@@ -201,6 +216,7 @@ FORMATS: dict[str, Callable[[float], str]] = {
     "share": share,
     "count": count,
     "age": age,
+    "rounded": rounded,
     "tried": tried,
 }
 """Formats a claim template may name, as in ``{total:count}``."""

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from recalltune.charts.axes import fixed_axis
-from recalltune.charts.canvas import About, Chart, Drawing, data, draw, finish
+from recalltune.charts.canvas import About, Chart, Drawing, data, draw, finish, layered
 from recalltune.charts.figures import counted
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import json_rows, tidy
@@ -106,7 +106,7 @@ def case_flips_drawing(
             left,
             f"None: not among the first {list_length}.",
         ],
-        form=f"Dumbbell chart of {counted(drawn.height, 'case')}, rank 1 to {list_length} and none.",
+        form=f"Dumbbells of {counted(drawn.height, 'case')}, rank 1 to {list_length} and none.",
         rows={"cases": _rows(drawn, list_length), "note": [{"text": note}]},
         table=cases,
         about=about,
@@ -209,7 +209,7 @@ def _marks(rows: int, cutoff: int, list_length: int) -> alt.LayerChart:
             y=y, x=alt.value(left), text=alt.Text(f"{field}:N")
         )
 
-    return alt.layer(
+    return layered(
         cut_off.mark_rule(strokeDash=[4, 3], color=colours.muted),
         cut_off.mark_text(align="left", dx=4, color=colours.muted).encode(
             y=alt.value(8), text="name:N"

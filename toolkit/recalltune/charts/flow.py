@@ -10,7 +10,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis, label_list
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy
 from recalltune.charts.look import current
@@ -98,7 +98,8 @@ def _check(places: pl.DataFrame, names: Sequence[str]) -> None:
     shown = places.drop_nulls("rank").select("column", "rank")
     twice = shown.filter(shown.is_duplicated())
     if twice.height:
-        msg = f"a rank must occur once in a column, got {twice['rank'][0]} twice in {twice['column'][0]!r}"
+        row = twice.row(0, named=True)
+        msg = f"a rank must occur once in a column, got {row['rank']} twice in {row['column']!r}"
         raise ParameterError(msg)
     if places.select("memory_id", "column").is_duplicated().any():
         raise ParameterError("a memory must occur once in a column, got one twice")
@@ -108,7 +109,9 @@ def _rows(places: pl.DataFrame, names: Sequence[str]) -> dict[str, list[dict[str
     colours = current()
     last_rank = float(places["rank"].max() or 0)  # type: ignore[arg-type]
     known = {(row["memory_id"], row["column"]): row for row in places.rows(named=True)}
-    memories = places.sort("rank", "memory_id", nulls_last=True).unique("memory_id", keep="first", maintain_order=True)
+    memories = places.sort("rank", "memory_id", nulls_last=True).unique(
+        "memory_id", keep="first", maintain_order=True
+    )
     # Each memory that some column leaves out has a lane of its own, so labels never collide.
     missing = [
         memory
@@ -148,7 +151,11 @@ def _label(head: dict[str, Any]) -> str:
 
 
 def _finding(places: pl.DataFrame, names: Sequence[str], noun: str) -> Finding:
-    values: dict[str, Any] = {"noun": noun, "columns": len(names), "nouns": figures.noun(len(names), noun)}
+    values: dict[str, Any] = {
+        "noun": noun,
+        "columns": len(names),
+        "nouns": figures.noun(len(names), noun),
+    }
     if not places.height:
         return Finding("No memory to show")
     best = {
@@ -184,7 +191,8 @@ def _finding(places: pl.DataFrame, names: Sequence[str], noun: str) -> Finding:
                 "exact",
             )
         return Finding(
-            "{wrong:count} of {columns:count} {nouns} rank the superseded version above its successor",
+            "{wrong:count} of {columns:count} {nouns} rank the superseded version above its"
+            " successor",
             {**values, "wrong": len(wrong)},
             "exact",
         )
@@ -273,4 +281,4 @@ def _marks(names: Sequence[str], depth: float, last_rank: Any) -> alt.LayerChart
                 y=y_lane, x=alt.value(width * 0.04 + 22 if last else width + 8),
                 text=alt.value("not shown")),
         ]  # fmt: skip
-    return alt.layer(*layers)
+    return layered(*layers)

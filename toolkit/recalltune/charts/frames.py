@@ -49,8 +49,9 @@ def tidy(
         If it is no polars frame, a column is missing or of the wrong type, or there are more
         than 4,000 rows.
     """
-    if not isinstance(frame, pl.DataFrame):
-        msg = f"{chart} takes a polars DataFrame, got {type(frame).__name__}"
+    given: object = frame
+    if not isinstance(given, pl.DataFrame):
+        msg = f"{chart} takes a polars DataFrame, got {type(given).__name__}"
         raise ParameterError(msg)
     for name in required:
         if name not in frame.columns:

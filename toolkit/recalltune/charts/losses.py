@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from recalltune.charts import figures
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy
 from recalltune.charts.look import current
@@ -28,10 +28,10 @@ def loss_stages(frame: pl.DataFrame, *, cases: int | None = None, **about: Unpac
     Parameters
     ----------
     frame
-        One row a stage and reason: ``step`` (count, pipeline order), ``stage`` (text, a noun: *layer places*), ``alive``
-        (count, targets left *after* the stage), ``lost`` (count, lost here for this reason; a
-        target counts at the first stage that loses it), optional ``reason`` (text). A stage that
-        loses none has one row with ``lost`` 0.
+        One row a stage and reason: ``step`` (count, pipeline order), ``stage`` (text, a noun:
+        *layer places*), ``alive`` (count, targets left *after* the stage), ``lost`` (count, lost
+        here for this reason; a target counts at the first stage that loses it), optional
+        ``reason`` (text). A stage that loses none has one row with ``lost`` 0.
     cases
         Cases the targets belong to, said in the subtitle.
 
@@ -136,12 +136,10 @@ def _marks(count: int, total: int) -> alt.LayerChart:
         alt.Tooltip("reasons:N"),
     ]
     orange = colours.outcome_text["worse"]
-    return alt.layer(
+    return layered(
         rows.mark_bar(
             orient="horizontal", height=18, color=colours.outcome["unchanged"], opacity=0.75
-        ).encode(
-            x=x, y=y, tooltip=tips
-        ),
+        ).encode(x=x, y=y, tooltip=tips),
         rows.mark_bar(orient="horizontal", height=18, color=colours.outcome["worse"]).encode(
             x=x, x2=alt.X2("reach"), y=y, tooltip=tips
         ),

@@ -8,21 +8,18 @@ import altair as alt
 import polars as pl
 
 from recalltune.charts import figures
-from recalltune.charts.axes import range_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.difference import Row, difference
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy, without_gaps
-from recalltune.charts.layout import Box, place
 from recalltune.charts.look import current
 from recalltune.charts.measures import Measure, as_measure
-from recalltune.charts.palette import family_of
-from recalltune.charts.text import cut, pixels
+from recalltune.charts.pareto_labels import SIZE, Plane, labelled_points, line_boxes
+from recalltune.charts.text import cut
 from recalltune.errors import ParameterError
 
 __all__ = ["pareto_quality_tokens"]
 
-SIZE = (520, 300)
 CLOUD = 300
 ROLES = ("setting", "default", "chosen", "preset")
 LABELLED = 12
@@ -81,7 +78,7 @@ def pareto_quality_tokens(
     frontier = _frontier(settings, kind)
     x_ends = [float(value) for value in points["tokens"]]
     ends = [float(v) for name in ("quality", "lo", "hi") for v in points[name].drop_nulls()]
-    plane = _Plane(x_ends, ends)
+    plane = Plane(x_ends, ends)
     title = _finding(points, settings, frontier, kind, spent, comparison, saving, margin, in_sample)
     sampled = f", {CLOUD} drawn" if settings.height > CLOUD else ""
     drawing = draw(
@@ -104,25 +101,6 @@ def pareto_quality_tokens(
     if not points.height:
         return sentence(drawing, "No setting was run.")
     return finish(_marks(plane, spent), drawing)
-
-
-class _Plane:
-    """Scales of the plot, and px of a point on it."""
-
-    def __init__(self, xs: list[float], ys: list[float]) -> None:
-        self.x_scale, self.x_axis = range_axis(min(xs, default=0), max(xs, default=1), about=5)
-        self.y_scale, self.y_axis = range_axis(
-            min(ys, default=0), max(ys, default=1), about=5, grid=True
-        )
-
-    def px(self, x: float, y: float) -> tuple[float, float]:
-        (x_low, x_high), (y_low, y_high) = (
-            tuple(scale.to_dict()["domain"]) for scale in (self.x_scale, self.y_scale)
-        )
-        return (
-            SIZE[0] * (x - x_low) / (x_high - x_low),
-            SIZE[1] * (y_high - y) / (y_high - y_low),
-        )
 
 
 def _check(points: pl.DataFrame) -> None:
@@ -174,7 +152,7 @@ def _finding(
 
 
 def _rows(
-    points: pl.DataFrame, settings: pl.DataFrame, frontier: pl.DataFrame, plane: _Plane
+    points: pl.DataFrame, settings: pl.DataFrame, frontier: pl.DataFrame, plane: Plane
 ) -> dict[str, list[dict[str, Any]]]:
     cloud = settings.sort("tokens", "quality")
     if cloud.height > CLOUD:
@@ -193,85 +171,12 @@ def _rows(
     return {
         "cloud": cloud.select("tokens", "quality").rows(named=True),
         "frontier": edge,
-        "labelled": _labelled(points, plane, _lines(edge, arrow, plane)),
+        "labelled": labelled_points(points, plane, line_boxes(edge, arrow, plane)),
         "arrow": arrow if len(arrow) == 2 else [],
     }
 
 
-def _lines(
-    edge: list[dict[str, Any]], arrow: list[dict[str, Any]], plane: _Plane
-) -> list[Box]:
-    """The frontier's steps and the dashed line as chains of small boxes."""
-    boxes = []
-    corners = [plane.px(row["tokens"], row["quality"]) for row in edge]
-    for (x, y), (next_x, _) in zip(corners, corners[1:], strict=False):
-        boxes.append(Box(x, y - 2, next_x, y + 2))
-    if len(arrow) == 2:
-        (x, y), (far_x, far_y) = (plane.px(row["tokens"], row["quality"]) for row in arrow)
-        for at in range(1, 20):
-            here_x, here_y = x + (far_x - x) * at / 20, y + (far_y - y) * at / 20
-            boxes.append(Box(here_x - 3, here_y - 3, here_x + 3, here_y + 3))
-    return boxes
-
-
-def _labelled(
-    points: pl.DataFrame, plane: _Plane, lines: list[Box]
-) -> list[dict[str, Any]]:
-    colours = current()
-    named = {"default": "current default", "chosen": "chosen"}
-    rows = []
-    for row in points.filter(pl.col("role") != "setting").sort("tokens", "label").rows(named=True):
-        role = row["role"]
-        text = cut(row["label"] or named.get(role, "preset"), 28)
-        family = family_of(row["family"] or row["label"] or "")
-        colour = colours.ink if role != "preset" else colours.family[family]
-        rows.append(
-            {
-                "tokens": row["tokens"],
-                "quality": row["quality"],
-                "lo": row["lo"],
-                "hi": row["hi"],
-                "has_bar": row["lo"] is not None and row["hi"] is not None,
-                "text": text,
-                "shape": {"default": "diamond", "chosen": "circle"}.get(role, "square"),
-                "colour": colour,
-                "filled": colours.paper if role == "default" else colour,
-                "text_colour": colours.ink if role != "preset" else colours.family_text[family],
-                "used": figures.count(row["tokens"]),
-                "number": figures.metric(row["quality"]),
-                "interval": ""
-                if row["lo"] is None or row["hi"] is None
-                else figures.interval(row["lo"], row["hi"]),
-            }
-        )
-    boxes = [*_obstacles(rows, plane), *lines]
-    # Default and choice take the best sides; presets make way.
-    for row in sorted(rows, key=lambda row: (row["shape"] == "square", row["tokens"])):
-        size = (pixels(str(row["text"]), 11.5), 15.0)
-        box = place(plane.px(row["tokens"], row["quality"]), size, boxes, SIZE)
-        boxes.append(box)
-        x, y = plane.px(row["tokens"], row["quality"])
-        middle = (box.top + box.bottom) / 2
-        # A label that had to move away is tied to its point by a thin line.
-        near = box.left if box.left > x else box.right
-        far = max(abs(near - x), abs(middle - y)) > 20
-        row |= {"left": box.left, "middle": middle, "near": near, "far": far}
-    return rows
-
-
-def _obstacles(rows: list[dict[str, Any]], plane: _Plane) -> list[Box]:
-    boxes = []
-    for row in rows:
-        x, y = plane.px(row["tokens"], row["quality"])
-        boxes.append(Box(x - 7, y - 7, x + 7, y + 7))
-        if row["has_bar"]:
-            _, top = plane.px(row["tokens"], row["hi"])
-            _, bottom = plane.px(row["tokens"], row["lo"])
-            boxes.append(Box(x - 3, top, x + 3, bottom))
-    return boxes
-
-
-def _marks(plane: _Plane, spent: Measure) -> alt.LayerChart:
+def _marks(plane: Plane, spent: Measure) -> alt.LayerChart:
     colours = current()
     plane.x_axis.title = f"{cut(spent.name)} used, mean per query"
     plane.x_axis.format = ",~r"
@@ -293,12 +198,12 @@ def _marks(plane: _Plane, spent: Measure) -> alt.LayerChart:
         text_y=f"{y_high!r} - datum.middle * {(y_high - y_low) / SIZE[1]!r}",
         near_x=f"{x_low!r} + datum.near * {(x_high - x_low) / SIZE[0]!r}",
     )
-    bold = {"align": "left", "fontWeight": 600, "fontSize": 11.5}
-    at = {
+    bold: dict[str, Any] = {"align": "left", "fontWeight": 600, "fontSize": 11.5}
+    at: dict[str, Any] = {
         "x": alt.X("text_x:Q", scale=plane.x_scale, axis=plane.x_axis),
         "y": alt.Y("text_y:Q", scale=plane.y_scale, axis=plane.y_axis),
     }
-    return alt.layer(
+    return layered(
         alt.Chart(data("cloud"), width=SIZE[0], height=SIZE[1])
         .mark_point(filled=True, size=20, color=colours.outcome["unchanged"], opacity=0.35)
         .encode(x=x, y=y),

@@ -9,20 +9,17 @@ import altair as alt
 import polars as pl
 
 from recalltune.charts import figures
-from recalltune.charts.axes import range_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, draw, finish, sentence
 from recalltune.charts.findings import TOO_FEW, Finding, verdict_of
 from recalltune.charts.frames import tidy, without_gaps
 from recalltune.charts.look import current
 from recalltune.charts.measures import Measure, as_measure
 from recalltune.charts.palette import LAYERS, family_of
+from recalltune.charts.presets_marks import difference_column, measure_panel
 from recalltune.charts.text import cut
 from recalltune.errors import ParameterError, nearest
 
 __all__ = ["preset_dots"]
-
-WIDTH = 120
-ROW = 24
 
 
 def preset_dots(
@@ -112,11 +109,11 @@ def preset_dots(
     if not dots.height:
         return sentence(drawing, f"No {noun} was measured.")
     panels: list[Any] = [
-        _panel(at, kind, dots, len(order), ruled, labels=at == 0, joined=pair is not None)
+        measure_panel(at, kind, dots, len(order), ruled, labels=at == 0, joined=pair is not None)
         for at, kind in enumerate(kinds)
     ]
     if tested:
-        panels.append(_differences(kinds[0], len(order)))
+        panels.append(difference_column(kinds[0], len(order)))
     return finish(alt.hconcat(*panels, spacing=18), drawing)
 
 
@@ -139,7 +136,9 @@ def _order(dots: pl.DataFrame, kinds: Sequence[Measure]) -> list[str]:
         return sorted(names)
     if set(names) <= set(LAYERS):
         return [layer for layer in LAYERS if layer in names]
-    first = dots.filter(pl.col("metric") == kinds[0].name).group_by("row").agg(pl.col("value").max())
+    first = (
+        dots.filter(pl.col("metric") == kinds[0].name).group_by("row").agg(pl.col("value").max())
+    )
     values = dict(first.rows())
     sign = -1 if kinds[0].higher_is_better else 1
     return sorted(names, key=lambda name: (name not in values, sign * values.get(name, 0.0), name))
@@ -181,7 +180,12 @@ def _finding(
     if not kinds:
         return Finding("No {noun} was measured", {"noun": noun})
     kind = kinds[0]
-    values: dict[str, Any] = {"measure": kind.name, "rows": rows, "noun": noun, "nouns": figures.noun(rows, noun)}
+    values: dict[str, Any] = {
+        "measure": kind.name,
+        "rows": rows,
+        "noun": noun,
+        "nouns": figures.noun(rows, noun),
+    }
     tested = first.drop_nulls(["diff", "diff_lo", "diff_hi", "n"])
     others = [
         {"row": row["row"], "diff": row["diff"], "lo": row["diff_lo"], "hi": row["diff_hi"],
@@ -228,8 +232,8 @@ def _finding(
         "worse": sum(verdict == "costs" for _, verdict in apart),
     }
     template = (
-        "{better:count} of {tested:count} {nouns} are better than the default and {worse:count} worse"
-        + (", rows under {few:count} cases aside" if few else "")
+        "{better:count} of {tested:count} {nouns} are better than the default"
+        " and {worse:count} worse" + (", rows under {few:count} cases aside" if few else "")
     )
     return Finding(template, values, "exact")
 
@@ -334,78 +338,3 @@ def _outcome_text(row: dict[str, Any], kind: Measure) -> str:
     if worst > 0:
         return colours.outcome_text["better"]
     return colours.outcome_text["worse"] if best < 0 else colours.muted
-
-
-def _panel(
-    at: int,
-    kind: Measure,
-    dots: pl.DataFrame,
-    rows: int,
-    ruled: float | None,
-    *,
-    labels: bool,
-    joined: bool,
-) -> alt.LayerChart:
-    colours = current()
-    part = dots.filter(pl.col("metric") == kind.name)
-    ends = [float(v) for name in ("value", "lo", "hi") for v in part[name].drop_nulls()]
-    ends += [] if ruled is None else [ruled]
-    x_scale, x_axis = range_axis(min(ends, default=0.0), max(ends, default=1.0), about=2, grid=True)
-    y = alt.Y("order:Q", axis=None, scale=alt.Scale(domain=[-0.6, rows - 0.4], reverse=True))
-    x = alt.X("value:Q", scale=x_scale, axis=x_axis)
-    base = alt.Chart(data(f"panel_{at}"), width=WIDTH, height=ROW * rows)
-    names = alt.Chart(data("names"))
-    tips = [
-        alt.Tooltip("row:N"),
-        alt.Tooltip("role:N"),
-        alt.Tooltip("number:N", title="value"),
-        alt.Tooltip("interval:N"),
-        alt.Tooltip("difference:N", title="difference to default"),
-        alt.Tooltip("n:Q"),
-    ]
-    colour = alt.Color("colour:N", scale=None)
-    layers: list[Any] = [
-        names.transform_filter("datum.default")
-        .mark_rect(color=colours.muted, opacity=0.10, height=ROW - 2)
-        .encode(y=y, x=alt.value(-6), x2=alt.value(WIDTH + 6)),
-    ]
-    if ruled is not None:
-        rule = alt.Chart(alt.InlineData(values=[{"value": ruled}]))
-        layers.append(rule.mark_rule(strokeDash=[4, 3], color=colours.muted).encode(x=x))
-    if joined:
-        layers.append(
-            base.transform_aggregate(low="min(value)", high="max(value)", groupby=["order"])
-            .mark_rule(color=colours.muted, strokeWidth=1.5)
-            .encode(y=y, x=alt.X("low:Q", scale=x_scale, axis=x_axis), x2=alt.X2("high"))
-        )
-    layers += [
-        base.transform_filter("datum.has_bar")
-        .mark_rule(strokeWidth=1.5, clip=True)
-        .encode(y=y, x=alt.X("lo:Q", scale=x_scale, axis=x_axis), x2=alt.X2("hi"), color=colour),
-        base.mark_point(filled=True, size=58, opacity=1, strokeWidth=1.6).encode(
-            y=y, x=x, stroke=alt.Stroke("colour:N", scale=None),
-            fill=alt.Fill("filled:N", scale=None), shape=alt.Shape("shape:N", scale=None),
-            tooltip=tips,
-        ),
-    ]  # fmt: skip
-    if labels:
-        for weight in ("normal", "bold"):
-            layers.append(
-                names.transform_filter(f"datum.weight === '{weight}'")
-                .mark_text(align="right", fontWeight=600 if weight == "bold" else "normal")
-                .encode(y=y, x=alt.value(-12), text="label:N")
-            )
-    title = alt.TitleParams(cut(kind.name, 18), fontSize=12, offset=8, anchor="start")
-    return alt.layer(*layers).properties(title=title)
-
-
-def _differences(kind: Measure, rows: int) -> alt.LayerChart:
-    base = alt.Chart(data("names"), width=150, height=ROW * rows)
-    title = alt.TitleParams(f"{cut(kind.name, 16)}, difference", fontSize=12, offset=8, anchor="start")
-    return alt.layer(
-        base.mark_text(align="left").encode(
-            y=alt.Y("order:Q", axis=None,
-                    scale=alt.Scale(domain=[-0.6, rows - 0.4], reverse=True)),
-            x=alt.value(0), text="text:N", color=alt.Color("text_colour:N", scale=None),
-        )
-    ).properties(title=title)  # fmt: skip

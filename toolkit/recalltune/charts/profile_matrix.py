@@ -10,7 +10,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis, label_list
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.findings import TOO_FEW, Finding
 from recalltune.charts.frames import tidy, without_gaps
 from recalltune.charts.look import current
@@ -61,7 +61,7 @@ def profile_matrix(
         _finding(cells, noun),
         sentences=[
             f"{figures.noun(2, noun).capitalize()} by {row_name or 'row'} and "
-            f"{column_name or 'column'}; framed: none; grey text: under {TOO_FEW}.",
+            f"{column_name or 'column'}; framed: none; grey: under {TOO_FEW}.",
             gaps,
         ],
         form=f"Table of {len(rows)} by {len(columns)} counts.",
@@ -85,8 +85,8 @@ def _cells(
         for across, column in enumerate(columns):
             n = known.get((row, column), 0)
             # Square root: counts differ by orders of magnitude, and small ones matter here.
-            fill = shade(0.75 * (n / largest) ** 0.5) if n else colours.paper
-            weak = ink_on(fill) if n >= TOO_FEW or colours.name == "dark" else "#5F6368"
+            fill = shade(0.75 * (n / largest) ** 0.5) if n >= TOO_FEW else colours.grid
+            fill = fill if n else colours.paper
             cells.append(
                 {
                     "row": row,
@@ -99,7 +99,7 @@ def _cells(
                     "bottom": at + 1,
                     "empty": n == 0,
                     "fill": fill,
-                    "text_colour": weak if n else colours.muted,
+                    "text_colour": ink_on(fill) if n else colours.muted,
                 }
             )
     return cells
@@ -145,7 +145,7 @@ def _marks(
     box = {"x": x, "x2": alt.X2("right"), "y": y, "y2": alt.Y2("bottom")}
     tips = [alt.Tooltip("row:N"), alt.Tooltip("column:N"), alt.Tooltip("n:Q", format=",")]
     middle = cells.transform_calculate(centre="datum.left + 0.5", level="datum.top + 0.5")
-    return alt.layer(
+    return layered(
         cells.mark_rect(stroke=colours.paper, strokeWidth=2).encode(
             color=alt.Color("fill:N", scale=None), tooltip=tips, **box
         ),

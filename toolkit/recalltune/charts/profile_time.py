@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Unpack
 
@@ -10,7 +10,8 @@ import altair as alt
 import polars as pl
 
 from recalltune.charts import figures
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.axes import fixed_axis
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy, without_gaps
 from recalltune.charts.look import current
@@ -71,7 +72,8 @@ def profile_time(
     )
     if not counts.height:
         return sentence(drawing, f"No {cut(noun)} has a time.")
-    return finish(_marks(len(layers)), drawing)
+    months = sorted(set(counts["month"]))
+    return finish(_marks(len(layers), months, band), drawing)
 
 
 def _band(span: tuple[datetime, datetime] | None) -> list[dict[str, int]]:
@@ -126,7 +128,7 @@ def _rows(
                 "y": floor,
                 "layer": cut(name, 20),
                 "colour": colours.layer_label(name),
-                "size": f"{figures.count(n)}, {figures.share(n / total) if total else '0 %'}{tokens}",
+                "size": f"{figures.count(n)}, {figures.share(n / max(total, 1))}{tokens}",
                 "peak": f"peak {figures.count(peaks[name])} a month",
             }
         )
@@ -136,9 +138,7 @@ def _rows(
 def _month(
     month: datetime, rows: pl.DataFrame, floor: float, unit: float, layer: str, pale: float
 ) -> list[dict[str, Any]]:
-    first = month.astimezone(UTC)
-    after = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
-    start, end = first.timestamp() * 1000, after.timestamp() * 1000
+    start, end = _milliseconds(month), _milliseconds(month, 1)
     bars = []
     base = 0
     for current_part in (True, False):
@@ -149,7 +149,7 @@ def _month(
                 {
                     "start": round(start + 0.06 * (end - start)),
                     "end": round(end - 0.06 * (end - start)),
-                    "month": f"{first:%Y-%m}",
+                    "month": f"{month:%Y-%m}",
                     "layer": layer,
                     "n": n,
                     "status": "current" if current_part else "not current",
@@ -163,17 +163,26 @@ def _month(
     return bars
 
 
-def _marks(layers: int) -> alt.LayerChart:
+def _milliseconds(month: datetime, later: int = 0) -> int:
+    at = month.year * 12 + month.month - 1 + later
+    return round(datetime(at // 12, at % 12 + 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+def _marks(
+    layers: int, months: Sequence[datetime], band: Sequence[Mapping[str, int]]
+) -> alt.LayerChart:
     colours = current()
     height = layers * (ROW + GAP) - GAP + 6
     y_scale = alt.Scale(domain=[0, height], reverse=True, nice=False, zero=False)
     # utc: the default time scale draws in the time zone of the reader's computer.
-    x_scale = alt.Scale(type="utc", nice=False)
-    x = alt.X(
-        "start:T", scale=x_scale,
-        axis=alt.Axis(title="month (UTC)", format="%Y-%m", ticks=True, labelOverlap="greedy",
-                      tickCount=6),
-    )  # fmt: skip
+    first, last = _milliseconds(months[0]), _milliseconds(months[-1], 1)
+    ends = [first, last, *(edge for row in band for edge in row.values())]
+    x_scale = alt.Scale(type="utc", nice=False, domain=[min(ends), max(ends)])
+    span = (months[-1].year - months[0].year) * 12 + months[-1].month - months[0].month + 1
+    every = max(1, -(-span // 8))
+    ticks = [_milliseconds(months[0], later) for later in range(0, span, every)]
+    axis = fixed_axis(ticks, title="month (UTC)", format="%Y-%m", ticks=True, labelAlign="left")
+    x = alt.X("start:T", scale=x_scale, axis=axis)
 
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=y_scale, axis=None)
@@ -192,7 +201,7 @@ def _marks(layers: int) -> alt.LayerChart:
             x=alt.value(WIDTH + 14), y=y("y"), text=alt.Text(f"{field}:N")
         )
 
-    return alt.layer(
+    return layered(
         alt.Chart(data("band")).mark_rect(color=colours.muted, opacity=0.12).encode(
             x=alt.X("first:T", scale=x_scale), x2=alt.X2("last"),
             y=alt.value(0), y2=alt.value(height),

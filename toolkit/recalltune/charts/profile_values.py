@@ -11,7 +11,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis, range_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy, without_gaps
 from recalltune.charts.layout import thinned
@@ -92,8 +92,8 @@ def _finding(dots: pl.DataFrame, groups: Sequence[str], noun: str) -> Finding:
     values = {"n": dots.height, "nouns": figures.noun(dots.height, noun), "low": low, "high": high,
               "least": middles[low], "largest": middles[high]}  # fmt: skip
     if middles[low] == middles[high]:
-        return Finding("{n:count} {nouns}, median {least:tried} in every group", values)
-    return Finding("Median {least:tried} in {low}, {largest:tried} in {high}", values)
+        return Finding("{n:count} {nouns}, median {least:rounded} in every group", values)
+    return Finding("Median {least:rounded} in {low}, {largest:rounded} in {high}", values)
 
 
 def _rows(dots: pl.DataFrame, groups: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
@@ -152,11 +152,16 @@ def _marks(
 
     dots = alt.Chart(data("dots"), width=WIDTH, height=height)
     layers: list[Any] = []
+    low, high = scale.to_dict()["domain"]
     for name, value in sorted(limits.items(), key=lambda item: item[1]):
+        part = math.log(value / low) / math.log(high / low) if log else (value - low) / (high - low)
+        style: dict[str, Any] = (
+            {"align": "right", "dx": -5} if part > 0.75 else {"align": "left", "dx": 5}
+        )
         rule = alt.Chart(alt.InlineData(values=[{"value": value}]))
         layers += [
             rule.mark_rule(strokeDash=[4, 3], color=colours.muted).encode(x=x),
-            rule.mark_text(align="left", dx=4, color=colours.muted).encode(
+            rule.mark_text(color=colours.muted, **style).encode(
                 x=x, y=alt.value(8), text=alt.value(cut(name))
             ),
         ]
@@ -180,7 +185,7 @@ def _marks(
             x=alt.value(WIDTH + 10), y=y("y"), text="size:N"
         ),
     ]  # fmt: skip
-    return alt.layer(*layers)
+    return layered(*layers)
 
 
 def _log_axis(low: float, high: float, title: str) -> alt.Axis:

@@ -9,7 +9,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import ParameterAxis, fixed_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import json_rows, tidy, without_gaps
 from recalltune.charts.layout import nice_ticks
@@ -134,13 +134,17 @@ def _panel(
         layers.append(rule.mark_rule(strokeDash=[4, 3], color=colours.muted).encode(x=x))
     layers += [
         rows.mark_line(interpolate="step-after", color=colour, strokeWidth=2).encode(x=x, y=y),
-        rows.mark_point(filled=True, size=26, color=colour, opacity=1).encode(x=x, y=y, tooltip=tips),
+        rows.mark_point(filled=True, size=26, color=colour, opacity=1).encode(
+            x=x, y=y, tooltip=tips
+        ),
         rows.transform_filter("datum.down")
         .mark_point(shape="triangle-down", filled=True, size=70, color=colours.outcome["worse"],
                     opacity=1, yOffset=-9)
         .encode(x=x, y=y, tooltip=tips),
         rows.transform_aggregate(y="min(y)").mark_text(
             align="left", fontWeight=600, fontSize=11.5, color=colours.layer_label(slice_name)
-        ).encode(x=alt.value(WIDTH + 10), y=alt.value(ROW / 2), text=alt.value(cut(slice_name, 24))),
+        ).encode(
+            x=alt.value(WIDTH + 10), y=alt.value(ROW / 2), text=alt.value(cut(slice_name, 24))
+        ),
     ]  # fmt: skip
-    return alt.layer(*layers)
+    return layered(*layers)

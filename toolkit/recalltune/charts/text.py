@@ -9,7 +9,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["LABEL_COLUMNS", "TOOLTIP_COLUMNS", "clean", "cut", "display_width", "flow", "pixels", "wrap"]
+__all__ = [
+    "LABEL_COLUMNS",
+    "TOOLTIP_COLUMNS",
+    "clean",
+    "cut",
+    "display_width",
+    "flow",
+    "pixels",
+    "wrap",
+]
 
 LABEL_COLUMNS = 40
 """Display columns of a row label; 40 columns are about 230 px at 11 px."""
@@ -24,7 +33,7 @@ _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
 def clean(text: str) -> str:
-    """Text without control, direction, zero-width or surrogate characters, on one line.
+    r"""Text without control, direction, zero-width or surrogate characters, on one line.
 
     Parameters
     ----------
@@ -38,7 +47,7 @@ def clean(text: str) -> str:
 
     Examples
     --------
-    >>> clean("a\\u202eb\\n\\tc\\x00")
+    >>> clean("a\u202eb\n\tc\x00")
     'ab c'
     """
     spaced = " ".join(text[:_READ_AT_MOST].split())

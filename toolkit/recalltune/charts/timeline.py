@@ -9,7 +9,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy
 from recalltune.charts.layout import nice_ticks
@@ -78,7 +78,7 @@ def quota_timeline(
     top = max([*totals["tokens"], budget_tokens or 0, 1])
     rounds = [*used["round"], *marked["round"]]
     return finish(
-        _marks((min(rounds), max(rounds)), top, budget_tokens, order, round_name,
+        _marks((min(rounds), max(rounds)), top, budget_tokens, round_name,
                marked=marked.height > 0),
         drawing,
     )  # fmt: skip
@@ -89,7 +89,10 @@ def _finding(
 ) -> Finding:
     if not totals.height:
         return Finding("No {round} injected anything", {"round": round_name})
-    values: dict[str, Any] = {"rounds": totals.height, "unit": figures.noun(totals.height, round_name)}
+    values: dict[str, Any] = {
+        "rounds": totals.height,
+        "unit": figures.noun(totals.height, round_name),
+    }
     if marked.height:
         lost = int((~marked["shown"]).sum())
         values |= {"lost": lost, "targets": marked.height}
@@ -157,7 +160,6 @@ def _marks(
     span: tuple[int, int],
     top: float,
     budget_tokens: int | None,
-    order: list[str],
     round_name: str,
     *,
     marked: bool,
@@ -201,7 +203,9 @@ def _marks(
     if marked:
         targets = alt.Chart(data("targets"))
         layers += [
-            targets.transform_calculate(at=f"{ceiling * 0.965!r} - datum.level * {ceiling * 0.05!r}")
+            targets.transform_calculate(
+                at=f"{ceiling * 0.965!r} - datum.level * {ceiling * 0.05!r}"
+            )
             .mark_point(size=62, strokeWidth=1.8, opacity=1, filled=True)
             .encode(
                 x=x, y=alt.Y("at:Q", scale=y_scale, axis=y_axis),
@@ -230,4 +234,4 @@ def _marks(
             x=alt.X("word:Q", scale=x_scale), y=legend, text="text:N"
         ),
     ]
-    return alt.layer(*layers)
+    return layered(*layers)

@@ -10,7 +10,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, sentence
+from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import tidy
 from recalltune.charts.layout import nice_ticks
@@ -159,7 +159,9 @@ def _finding(
     if row["kind"] == "factor" and row["before"]:
         values["by"] = figures.factor(row["after"] / row["before"])
         stage = "{stage} ({by})"
-    return Finding(f"{stage} {verb} {{item}} by {{change:amount}}, its largest step", values, "exact")
+    return Finding(
+        f"{stage} {verb} {{item}} by {{change:amount}}, its largest step", values, "exact"
+    )
 
 
 def _rows(bars: pl.DataFrame, names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
@@ -281,8 +283,6 @@ def _panel(
         rows.mark_text(align="left", dx=7).encode(**at_end),
     ]
     if labels:
-        layers.append(
-            rows.mark_text(align="right").encode(x=alt.value(-8), y=y, text="stage:N")
-        )
+        layers.append(rows.mark_text(align="right").encode(x=alt.value(-8), y=y, text="stage:N"))
     title = alt.TitleParams(cut(item, 40), fontSize=12, offset=8, anchor="start")
-    return alt.layer(*layers).properties(title=title)
+    return layered(*layers).properties(title=title)

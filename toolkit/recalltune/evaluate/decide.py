@@ -18,7 +18,8 @@ from recalltune.evaluate.clusters import mean_and_se
 from recalltune.evaluate.evidence import Evidence, Plan, weigh
 from recalltune.evaluate.family import Direction, Family
 from recalltune.evaluate.folds import FoldGain, fold_gain
-from recalltune.evaluate.maxt import MaxT, Signs, draw_signs, max_t, skew_guard, tie_set
+from recalltune.evaluate.maxt import MaxT, Signs, draw_signs, max_t, tie_set
+from recalltune.evaluate.skew import skew_guard
 
 __all__ = ["Decision", "decide"]
 

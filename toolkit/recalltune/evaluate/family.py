@@ -140,13 +140,10 @@ def _defined_cases(matrix: Floats) -> NDArray[np.bool_]:
 
 def _distinct(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First setting of each set of equal rows, rising, and the set each setting is in."""
-    flat = np.ascontiguousarray(values)
-    keys = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1]))).ravel()
-    _, first, row_of = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    place = np.empty(len(first), dtype=np.intp)
-    place[order] = np.arange(len(first))
-    return first[order], place[row_of]
+    seen: dict[bytes, int] = {}
+    row_of = [seen.setdefault(row.tobytes(), len(seen)) for row in values]
+    _, first = np.unique(row_of, return_index=True)
+    return first.astype(np.intp), np.array(row_of, dtype=np.intp)
 
 
 def _without_noise(values: Floats, noise: float) -> Floats:

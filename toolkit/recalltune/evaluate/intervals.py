@@ -28,6 +28,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
 FEW_DIFFERING = 15
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,8 @@ def non_inferior(
 
 
 def _differing(sums: Floats) -> int:
-    return int(np.count_nonzero(sums))
+    # A sum of differences that cancel leaves rounding behind, which is no difference.
+    return int(np.count_nonzero(np.abs(sums) > ROUNDING))
 
 
 def _t_quantile(level: float, clusters: int) -> float:

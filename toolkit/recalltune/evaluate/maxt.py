@@ -19,10 +19,8 @@ __all__ = [
     "MaxT",
     "Signs",
     "draw_signs",
-    "hall_t",
     "holm",
     "max_t",
-    "skew_guard",
     "step_down_p",
     "student_scale",
     "tie_set",
@@ -231,44 +229,6 @@ def student_scale(statistic: Floats, clusters: int) -> Floats:
     rest = np.sqrt(np.where(agree, 1.0, 1.0 - r * r))
     t: Floats = np.where(agree, np.copysign(np.inf, r), r * np.sqrt(clusters - 1) / rest)
     return t
-
-
-def hall_t(t: Floats, skewness: Floats, clusters: int) -> Floats:
-    """Student's t corrected for skew (Hall 1992): lower where rare large losses are at work."""
-    root = np.sqrt(clusters)
-    tilt = skewness * t**2 / (3 * root) + skewness**2 * t**3 / (27 * clusters)
-    corrected: Floats = t + tilt + skewness / (6 * root)
-    return corrected
-
-
-def skew_guard(sums: Floats, test: MaxT) -> NDArray[np.bool_]:
-    """Which settings stay above the critical value when their skew is allowed for.
-
-    Sign changes assume symmetry. Many small gains against a few large losses break it; for such
-    a setting both t and Hall's t must exceed the critical value.
-
-    Parameters
-    ----------
-    sums
-        shape (G, J).
-    test
-        From `max_t` on the same sums.
-
-    Returns
-    -------
-    NDArray[np.bool_]
-        shape (G,). Whether the setting stays above.
-    """
-    clusters = sums.shape[1]
-    t = student_scale(test.statistic, clusters)
-    centred = sums - sums.mean(axis=1, keepdims=True)
-    variance = (centred**2).mean(axis=1)
-    third = (centred**3).mean(axis=1)
-    skewed = variance > 1e-24
-    skewness = np.divide(third, variance**1.5, out=np.zeros(len(sums)), where=skewed)
-    finite = np.isfinite(t)
-    corrected = np.where(finite, hall_t(np.where(finite, t, 0.0), skewness, clusters), t)
-    return np.minimum(t, corrected) > test.critical_t
 
 
 def holm(p: Floats) -> Floats:

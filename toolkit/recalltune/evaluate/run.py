@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ from recalltune.evaluate.catalogue import measure, parse_metric
 from recalltune.evaluate.clusters import Clusters
 from recalltune.evaluate.intervals import percentile_interval
 from recalltune.evaluate.judged import judge
+from recalltune.evaluate.units import by_session
 from recalltune.evaluate.verdict import strict_verdict
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.ranks import ranks_in_list
@@ -192,6 +193,7 @@ def evaluate(
     *,
     metrics: Sequence[str] = DEFAULT_METRICS,
     split: str | None = None,
+    unit: Literal["memory", "session"] = "memory",
 ) -> Evaluation:
     """Score ``config`` on the cases the candidates were made for.
 
@@ -205,6 +207,8 @@ def evaluate(
         Names such as ``ndcg@10``; one value a case each.
     split
         "tune" or "held_out": only these cases; None is all of them.
+    unit
+        What metrics rank: memories, or the sessions they belong to. Verdicts stay with memories.
 
     Raises
     ------
@@ -222,7 +226,10 @@ def evaluate(
     ranks = ranks_in_list(shown.order, judged.slots)
     hits = shown_hits(candidates, shown)
     size = (shown.order >= 0).sum(axis=1)
-    columns = {name: _nullable(measure(name, ranks, judged.labels)) for name in metrics}
+    unit_ranks, unit_labels = ranks, judged.labels
+    if unit == "session":
+        unit_ranks, unit_labels = by_session(candidates, shown.order, judged)
+    columns = {name: _nullable(measure(name, unit_ranks, unit_labels)) for name in metrics}
     tokens = np.where(
         shown.order >= 0,
         np.take_along_axis(candidates.feature("tokens"), np.maximum(shown.order, 0), axis=1),

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from recalltune.ingest.json_source import json_objects
@@ -54,7 +54,7 @@ def read_claude_code(path: Path, file: str, settings: Settings) -> Parsed:
             others = " and ".join(sorted(parts - Counter(text=parts["text"])))
             parsed.drop(f"no text, only {others}" if others else "empty text", line.number)
             continue
-        turn = _turn(record, text, parts, place, line.number, file, path.stem, settings, parsed)
+        turn = _turn(record, text, parts, place, line.number, file, settings, parsed)
         occurrence = seen.occurrence(turn.turn_id, line.text)
         if occurrence == 0:
             parsed.drop("exact copy of an earlier line", line.number)
@@ -157,11 +157,10 @@ def _turn(
     place: int,
     line: int,
     file: str,
-    stem: str,
     settings: Settings,
     parsed: Parsed,
 ) -> Turn:
-    session = str(record.get("sessionId") or stem)
+    session = str(record.get("sessionId") or PurePosixPath(file).stem)
     agent, uuid = record.get("agentId"), record.get("uuid")
     sidechain = record.get("isSidechain") is True
     said_at = read_moment(record.get("timestamp"), parsed.notes, what="timestamp")

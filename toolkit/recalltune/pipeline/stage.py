@@ -9,6 +9,7 @@ the tree of their distinct prefixes with the very same functions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -19,8 +20,18 @@ from pydantic import Field
 from recalltune.candidates.table import Candidates
 from recalltune.errors import Settings
 from recalltune.rank.order import rank_order
+from recalltune.rank.quota import select
 
-__all__ = ["Affine", "FilterStage", "ListStage", "ScoreStage", "Stage", "State", "compact"]
+__all__ = [
+    "Affine",
+    "FilterStage",
+    "ListStage",
+    "Places",
+    "ScoreStage",
+    "Stage",
+    "State",
+    "compact",
+]
 
 Scores = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -45,6 +56,34 @@ class Affine:
 
 
 @dataclass(frozen=True, eq=False)
+class Places:
+    """A selection by places: top_k, floors and caps in items, no budget."""
+
+    top_k: int
+    layer: NDArray[Any]
+    """shape (Q, C), code of each candidate's layer, -1 = padding."""
+    floors: NDArray[np.int64]
+    """shape (number of layers,)."""
+    caps: NDArray[np.int64]
+    """shape (number of layers,), -1 = none."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether only top_k matters."""
+        return not self.floors.any() and not (self.caps >= 0).any()
+
+    def of(self, state: State) -> NDArray[np.intp]:
+        """Return the list that ``state`` shows under these places."""
+        order = state.ordered()
+        if self.plain:
+            return order[:, : self.top_k]
+        layer = state.in_list(self.layer, "layer")
+        sizes = np.zeros_like(layer)
+        picked = select(layer, sizes, top_k=self.top_k, floors=self.floors, caps=self.caps).picked
+        return compact(np.where(picked, order, -1))[:, : self.top_k]
+
+
+@dataclass(frozen=True, eq=False)
 class State:
     """Where a run stands between two stages."""
 
@@ -54,28 +93,42 @@ class State:
     """shape (Q, C)."""
     order: NDArray[np.intp] | None = None
     """shape (Q, P), columns best first, -1 after the last; None while the score alone decides."""
-    limit: int | None = None
-    """Places shown, once a selection has said so and no order was needed for it."""
+    places: Places | None = None
+    """A selection that needs no list to be counted; None shows everything that is alive."""
     _known: dict[str, NDArray[Any]] = field(default_factory=dict)
     """What was derived from this state already; stages that branch off it share it."""
 
-    def listed(self) -> NDArray[np.intp]:
-        """Return the columns shown, best first, -1 after the last; computed at most once."""
-        if self.order is not None:
-            return self.order
+    def ordered(self) -> NDArray[np.intp]:
+        """Return every living column, best first, -1 after the last; computed at most once."""
         if "" not in self._known:
             order = rank_order(self.score, self.alive)
-            order = np.where(np.take_along_axis(self.alive, order, axis=-1), order, -1)
-            self._known[""] = order if self.limit is None else order[..., : self.limit]
+            alive = np.take_along_axis(self.alive, order, axis=-1)
+            self._known[""] = np.where(alive, order, -1)
         return self._known[""]
 
-    def listed_feature(self, candidates: Candidates, name: str) -> NDArray[np.int64]:
-        """Return a whole-number feature in the order of `listed`, -1 after the last."""
+    def listed(self) -> NDArray[np.intp]:
+        """Return the columns shown, best first, -1 after the last."""
+        if self.order is not None:
+            return self.order
+        return self.ordered() if self.places is None else self.places.of(self)
+
+    def in_list(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
+        """Return a (Q, C) whole-number feature along the list before selection, -1 after it."""
+        order = self.ordered() if self.order is None else self.order
         if name not in self._known:
-            order = self.listed()
-            values = np.take_along_axis(candidates.feature(name), np.maximum(order, 0), axis=-1)
-            self._known[name] = np.where(order >= 0, values, -1).astype(np.int64)
+            along = np.take_along_axis(values, np.maximum(order, 0), axis=-1)
+            self._known[name] = np.where(order >= 0, along, -1).astype(np.int64)
         return self._known[name]
+
+    def derived(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return what ``make`` gives for this score, made at most once under that name."""
+        if name not in self._known:
+            self._known[name] = make()
+        return self._known[name]
+
+    def showing(self, places: Places) -> State:
+        """Return the state with a selection; score and list stay, and what was derived from them."""
+        return replace(self, places=places)
 
     def then(self, **changes: Any) -> State:
         """Return the next state; nothing derived from this one is carried over."""

@@ -173,12 +173,7 @@ def _export_recallnest(
     mark = file.content[: len(file.content) - len(file.text.encode())]
     content = mark + text.encode()
     differs = content != file.content
-    if not dry_run:
-        if evidence_before != evidence:
-            replace_file(beside, evidence, before=evidence_before)
-        if differs:
-            replace_file(into, content, before=file.content)
-    return ExportReport(
+    report = ExportReport(
         into=into,
         to="recallnest",
         changed=_changes(file, values),
@@ -189,10 +184,16 @@ def _export_recallnest(
         evidence=None if dry_run else beside,
         content=content,
     )
+    # Evidence first: whatever fails after it, the config itself is as it was.
+    if not dry_run and evidence_before != evidence:
+        replace_file(beside, evidence, before=evidence_before)
+    if report.written:
+        replace_file(into, content, before=file.content)
+    return report
 
 
 def _new_values(config: RankingConfig, file: RecallNestFile) -> dict[tuple[str, ...], Any]:
-    """Path below `retrieval` -> value, for the keys production would otherwise read another from."""
+    """Path below `retrieval` -> value, where production would otherwise take another value."""
     want = wanted(config)
     values: dict[tuple[str, ...], Any] = {
         path: value for path, value in want.items() if file.effective[path] != value

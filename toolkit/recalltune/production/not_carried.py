@@ -107,38 +107,31 @@ def _stages(config: RankingConfig, base: RankingConfig) -> Iterator[NotCarried]:
             yield from _fields(stage, theirs[stage.kind])
         else:
             yield from _generic(stage)
+    # A fusion by reciprocal ranks has been named already.
+    told = {*seen, *_CAN_BE_OFF, *(("weighted",) if of_kind(config, "rrf") is not None else ())}
     for kind in theirs:
-        if (
-            kind not in seen
-            and kind not in _CAN_BE_OFF
-            and (kind != "weighted" or not _rrf(config))
-        ):
+        if kind not in told:
             yield NotCarried(kind, "left out", "RecallNest always runs it")
     if seen != [kind for kind in theirs if kind in seen]:
         yield NotCarried("the order of stages", " ".join(seen), "fixed in RecallNest's code")
 
 
-def _rrf(config: RankingConfig) -> bool:
-    return of_kind(config, "rrf") is not None
-
-
 def _fields(stage: Any, theirs: Any) -> Iterator[NotCarried]:
-    effective = stage.canonical()
+    ours, fixed = stage.canonical(), theirs.canonical()
     if stage.kind == "select":
         reason = "the caller of RecallNest sets the limit, at most 20"
         yield NotCarried(f"{stage.name}.top_k", str(stage.top_k), reason)
-    for field in type(stage).model_fields:
-        value, fixed = getattr(stage, field), getattr(theirs, field)
+    for field, value in ours.items():
         off = stage.kind == "length" and field == "strength" and value == 0
-        if field in ("kind", "name") or field not in effective or value == fixed or off:
+        mapped = field in ("kind", "name") or (stage.kind, field) in _MAPPED
+        if mapped or off or value == fixed.get(field, getattr(theirs, field)):
             continue
-        if (stage.kind, field) not in _MAPPED:
-            reason = f"a constant in RecallNest: {fixed}"
-            if stage.kind == "select":
-                reason = _SELECT[field]
-            if stage.kind == "weighted" and field == "weights":
-                reason = "vector mode heeds neither vectorWeight nor bm25Weight"
-            yield NotCarried(f"{stage.name}.{field}", str(value), reason)
+        reason = f"a constant in RecallNest: {getattr(theirs, field)}"
+        if stage.kind == "select":
+            reason = _SELECT[field]
+        if stage.kind == "weighted" and field == "weights":
+            reason = "vector mode heeds neither vectorWeight nor bm25Weight"
+        yield NotCarried(f"{stage.name}.{field}", str(value), reason)
 
 
 def _generic(stage: Any) -> Iterator[NotCarried]:
@@ -165,10 +158,18 @@ def _generic(stage: Any) -> Iterator[NotCarried]:
 def _profiles(
     config: RankingConfig, base: RankingConfig, values: Mapping[tuple[str, ...], Any]
 ) -> Iterator[NotCarried]:
+    listed = {stage.name for stage in config.stages}
     for name in sorted({*config.profiles, *base.profiles}):
-        ours, fixed = config.profiles.get(name), base.profiles.get(name)
-        if ours is None or fixed is None or any(fixed.get(a) != v for a, v in ours.items()):
-            yield NotCarried(f"profiles.{name}", str(ours), "RecallNest's profiles are in its code")
+        ours = config.profiles.get(name, {})
+        fixed = {
+            address: value
+            for address, value in base.profiles.get(name, {}).items()
+            if address.partition(".")[0] in listed
+        }
+        if ours != fixed:
+            differing = sorted(a for a in {*ours, *fixed} if ours.get(a) != fixed.get(a))
+            reason = "RecallNest's profiles are in its code"
+            yield NotCarried(f"profiles.{name}", ", ".join(differing), reason)
     for key in KEYS:
         own = {n: p[key.address] for n, p in base.profiles.items() if key.address in p}
         if key.path in values and own:

@@ -48,6 +48,7 @@ class RecallNestFile:
     """The same without its byte order mark."""
     mode: Any
     """`retrieval.mode`, whatever it is; vector where it is missing."""
+    mode_line: int
     config: RankingConfig
     """The preset with the file's values, in vector mode; profiles are production's own."""
     present: dict[tuple[str, ...], float]
@@ -85,9 +86,8 @@ def import_recallnest(path: str | Path) -> RankingConfig:
     file = read_recallnest(path)
     if file.mode != "vector":
         known = nearest(str(file.mode), ("vector", "hybrid"))
-        line = _line(file.text, file.text.find('"mode"'))
         message = (
-            f"{path}:{line}: retrieval.mode must be 'vector' to be modelled, got "
+            f"{path}:{file.mode_line}: retrieval.mode must be 'vector' to be modelled, got "
             f"{file.mode!r}; {known}"
         )
         raise SourceError(message)
@@ -117,6 +117,7 @@ def read_recallnest(path: str | Path) -> RecallNestFile:
         content=content,
         text=text,
         mode="vector" if mode is None else mode.value,
+        mode_line=_line(text, 0 if mode is None else mode.start),
         config=block.config(),
         present=block.present(),
         effective=block.effective(),
@@ -146,7 +147,7 @@ def _retrieval(root: Node, text: str, path: Path) -> Node | None:
 
 
 def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, max(at, 0)) + 1
+    return text.count("\n", 0, at) + 1
 
 
 def _refusal(text: str, path: Path, node: Node, reason: str) -> SourceError:

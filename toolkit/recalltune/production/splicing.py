@@ -132,10 +132,9 @@ def _addition(
     if node.members:
         last = node.members[-1]
         before_last = node.members[-2].node.end if len(node.members) > 1 else node.start + 1
-        # The blank between the comma (or brace) before the last key and that key.
-        blank = text[before_last : last.start].partition(",")[2] or text[before_last : last.start]
-        if not blank and len(node.members) == 1:
-            blank = " "
+        # The blank before the last key: behind the comma, or behind the opening brace.
+        blank = text[before_last : last.start]
+        blank = blank.partition(",")[2] if "," in blank else blank or " "
         colon = text[last.key_end : last.node.start]
         depth = blank.rpartition("\n")[2] if "\n" in blank else ""
         inner = _Style(style.newline if "\n" in blank else "", style.unit)

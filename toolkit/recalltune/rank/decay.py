@@ -87,8 +87,8 @@ def weibull(age_days: ArrayLike, *, half_life_days: ArrayLike, shape: ArrayLike)
 
     Notes
     -----
-    Textbook scale: ``half_life_days / ln(2) ** (1 / shape)``. Mean-square-root forgetting of
-    Rubin and Wenzel 1996 (key ``rubin1996``) is shape 0.5.
+    Textbook scale: ``half_life_days / ln(2) ** (1 / shape)``. Shape 0.5 is among the four
+    best of 105 forgetting functions in Rubin and Wenzel 1996 (key ``rubin1996``).
 
     References
     ----------

@@ -7,7 +7,8 @@ import unicodedata
 
 __all__ = ["escaped", "plain", "width"]
 
-_BLANK = {"\n", "\t", "\r", "\u2028", "\u2029", "\x85"}
+# Combining marks take no column, so a text of nothing else is bounded by its characters.
+_CHARACTERS_PER_COLUMN = 4
 
 
 def width(text: str) -> int:
@@ -21,8 +22,10 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def plain(text: str, *, columns: int = 240) -> str:
+def plain(text: str, *, columns: int = 240, keep_spaces: bool = True) -> str:
     r"""Return ``text`` on one line, controls shown as named boxes, cut with an ellipsis.
+
+    Without ``keep_spaces`` every run of white space is one space, and none ends the text.
 
     Examples
     --------
@@ -31,18 +34,22 @@ def plain(text: str, *, columns: int = 240) -> str:
     """
     shown: list[str] = []
     used = 0
-    for character in text:
-        piece = _piece(character)
+    blank = True
+    for count, character in enumerate(text):
+        space = character.isspace()
+        if space and blank and not keep_spaces:
+            continue
+        piece = " " if space else _piece(character)
         used += width(piece)
-        if used > columns:
+        if used > columns or count > _CHARACTERS_PER_COLUMN * columns:
             return "".join(shown).rstrip() + "…"
         shown.append(piece)
-    return "".join(shown)
+        blank = space
+    line = "".join(shown)
+    return line if keep_spaces else line.rstrip()
 
 
 def _piece(character: str) -> str:
-    if character in _BLANK:
-        return " "
     if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn"):
         return f"[U+{ord(character):04X}]"
     return character
@@ -50,4 +57,4 @@ def _piece(character: str) -> str:
 
 def escaped(text: str, *, columns: int = 240) -> str:
     """Return `plain` text for an HTML element; never for an attribute, URL, style or id."""
-    return html.escape(plain(text, columns=columns), quote=True)
+    return html.escape(plain(text, columns=columns, keep_spaces=False), quote=True)

@@ -72,7 +72,12 @@ def insert_rows(con: duckdb.DuckDBPyConnection, rows: Iterable[Row]) -> int:
     for table, group in by_table.items():
         schema = table_schema(con, table)
         columns = {name: [_cell(getattr(row, name)) for row in group] for name in schema}
-        _insert(con, table, pl.DataFrame(columns, schema=schema))
+        try:
+            frame = pl.DataFrame(columns, schema=schema)
+        except UnicodeEncodeError as error:
+            msg = f"{table}: text must be valid Unicode, got a lone surrogate in {error.object!r}"
+            raise ContractError(msg) from None
+        _insert(con, table, frame)
     return sum(map(len, by_table.values()))
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ContractError
-from recalltune.pipeline.stage import Affine, ListStage, State, compact
+from recalltune.pipeline.stage import Affine, ListStage, Places, State, compact
 from recalltune.rank.diversity import cosine_matrix, defer, jaccard, mmr_batch
 from recalltune.rank.quota import select
 
@@ -142,24 +142,20 @@ class Select(ListStage):
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Shorten each list."""
         del operands
-        if self._only_counts():
-            if state.order is None:
-                return state.then(limit=self.top_k)
-            return state.then(order=state.order[:, : self.top_k])
-        order = state.listed()
         layers = candidates.codes["layer"]
-        budget = self.budget_tokens
+        layer = candidates.feature("layer")
+        floors = np.array([self.floors.get(name, 0) for name in layers], dtype=np.int64)
+        caps = np.array([self.caps.get(name, -1) for name in layers], dtype=np.int64)
+        if self.budget_tokens is None and state.order is None:
+            return state.showing(Places(self.top_k, layer, floors, caps))
+        order = state.listed()
         selection = select(
-            state.listed_feature(candidates, "layer"),
-            np.zeros_like(order) if budget is None else state.listed_feature(candidates, "tokens"),
+            state.in_list(layer, "layer"),
+            state.in_list(candidates.feature("tokens"), "tokens"),
             top_k=self.top_k,
-            floors=np.array([self.floors.get(name, 0) for name in layers], dtype=np.int64),
-            caps=np.array([self.caps.get(name, -1) for name in layers], dtype=np.int64),
-            budget_tokens=budget,
+            floors=floors,
+            caps=caps,
+            budget_tokens=self.budget_tokens,
             packer=self.packer,
         )
-        shown = compact(np.where(selection.picked, order, -1))[:, : self.top_k]
-        return state.then(order=shown)
-
-    def _only_counts(self) -> bool:
-        return not any(self.floors.values()) and not self.caps and self.budget_tokens is None
+        return state.then(order=compact(np.where(selection.picked, order, -1))[:, : self.top_k])

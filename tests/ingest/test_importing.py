@@ -1,0 +1,187 @@
+"""The import as a whole: its account, its idempotence, its atomicity."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recalltune import store
+from recalltune.errors import SourceError
+from recalltune.ingest import importing, ingest
+from recalltune.ingest.claude_code import read_claude_code
+from recalltune.ingest.parsed import Settings
+
+SESSION = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"content": "hi"}}
+
+
+def payload(*ids: str) -> dict:
+    return {
+        "version": "connector-v1",
+        "source": "notes",
+        "scope": "mine",
+        "producedAt": "2026-02-01T00:00:00Z",
+        "records": [
+            {"id": memory, "text": f"text of {memory}", "timestamp": "2026-01-01T00:00:00Z"}
+            for memory in ids
+        ],
+    }
+
+
+def digest(lab: store.Lab) -> str:
+    with lab.reading() as con:
+        return store.data_digest(con)
+
+
+def ids(lab: store.Lab) -> list[str]:
+    with lab.reading() as con:
+        return store.read_memories(con)["memory_id"].to_list()
+
+
+@pytest.fixture
+def mixed(write) -> Path:
+    write("session.jsonl", [SESSION])
+    write("memory/2026-01-05.md", "- one\n- two {#own}")
+    write("MEMORY.md", "- always")
+    write("log.jsonl", [{"query_id": "q", "query": "x", "shown": [], "scores": []}])
+    return write("batch.json", payload("a", "b")).parent
+
+
+def test_one_call_takes_every_format_of_a_folder(lab, mixed):
+    report = ingest(lab, mixed)
+    assert report.frame.select("file", "format", "read", "turns", "memories").rows() == [
+        ("src/MEMORY.md", "markdown_folder", 1, 0, 1),
+        ("src/batch.json", "connector_v1", 2, 0, 2),
+        ("src/log.jsonl", "search_log", 1, 0, 0),
+        ("src/session.jsonl", "claude_code", 1, 1, 0),
+        ("src/memory/2026-01-05.md", "markdown_folder", 2, 0, 2),
+    ]
+    assert ids(lab) == ["a", "b", "md:MEMORY#1", "md:memory/2026-01-05#1", "own"]
+
+
+def test_importing_again_changes_nothing_and_says_already(lab, mixed):
+    first = ingest(lab, mixed)
+    before = digest(lab)
+    again = ingest(lab, mixed)
+    assert digest(lab) == before
+    assert again.frame["already"].to_list() == first.frame["read"].to_list()
+    assert again.frame.select("read", "kept", "dropped").sum().row(0) == (0, 0, 0)
+
+
+def test_a_changed_file_replaces_exactly_its_own_rows(lab, write):
+    ingest(lab, write("one.json", payload("a", "b")))
+    ingest(lab, write("two.json", payload("c")))
+    ingest(lab, write("one.json", payload("b", "d")))
+    assert ids(lab) == ["b", "c", "d"]
+
+
+def test_a_lab_rebuilt_from_changed_sources_equals_one_updated_in_place(
+    lab, mixed, write, tmp_path
+):
+    ingest(lab, mixed)
+    write("batch.json", payload("b", "z"))
+    write("MEMORY.md", "- never\n- sometimes")
+    ingest(lab, mixed)
+    rebuilt = store.open(tmp_path / "rebuilt.duckdb")
+    ingest(rebuilt, mixed)
+    assert digest(lab) == digest(rebuilt)
+
+
+def test_other_settings_read_an_unchanged_file_again(lab, write):
+    path = write("one.json", payload("a"))
+    ingest(lab, path)
+    assert ingest(lab, path, scope="other").frame["read"].to_list() == [1]
+    assert ingest(lab, path, scope="other").frame["already"].to_list() == [1]
+
+
+def test_the_order_of_files_does_not_change_the_data(lab, mixed, tmp_path):
+    files = sorted(path for path in mixed.rglob("*") if path.is_file())
+    ingest(lab, files)
+    other = store.open(tmp_path / "other.duckdb")
+    ingest(other, files[::-1])
+    assert digest(lab) == digest(other)
+
+
+def test_a_bad_file_among_good_ones_imports_none_of_them(lab, write):
+    ingest(lab, write("held.json", payload("held")))
+    before = digest(lab)
+    good, bad = write("a.json", payload("a")), write("b.json", payload("b") | {"version": "x"})
+    with pytest.raises(SourceError):
+        ingest(lab, [good, bad], format="connector_v1")
+    assert digest(lab) == before
+
+
+@pytest.mark.parametrize(
+    "step", ["merge", "put_texts", "insert_rows", "settle_spans", "forget_file"]
+)
+def test_a_crash_at_any_step_leaves_the_lab_as_it_was(lab, mixed, write, monkeypatch, step):
+    ingest(lab, mixed)
+    before = digest(lab)
+    write("batch.json", payload("x", "y"))
+    write("memory/2026-01-05.md", "- changed")
+    genuine, calls = getattr(importing, step), []
+
+    def breaking(*arguments):
+        calls.append(step)
+        # Let the first file through where there is a second call, so that something is written.
+        if len(calls) > (0 if step == "settle_spans" else 1):
+            raise KeyboardInterrupt
+        return genuine(*arguments)
+
+    monkeypatch.setattr(importing, step, breaking)
+    with pytest.raises(KeyboardInterrupt):
+        ingest(lab, mixed)
+    assert digest(lab) == before
+    monkeypatch.undo()
+    assert ingest(lab, mixed).frame["kept"].sum() == 3
+
+
+def test_the_account_of_the_last_import_stays_in_the_lab(lab, write):
+    ingest(lab, write("one.json", payload("a", "a")))
+    with lab.reading() as con:
+        row = store.read_table(con, "ingest_file").row(0, named=True)
+    assert (row["path"], row["format"]) == ("src/one.json", "connector_v1")
+    assert (row["records"], row["kept"], row["dropped"]) == (2, 1, 1)
+    assert json.loads(row["reasons"]) == {"exact copy of an earlier record": 1}
+
+
+LINES = st.lists(
+    st.one_of(
+        st.just(json.dumps(SESSION)),
+        st.builds(lambda n: json.dumps(SESSION | {"uuid": f"u{n}"}), st.integers(0, 5)),
+        st.sampled_from(
+            ["", "  ", "{", "[]", "7", '"x"', '{"type": "user"}', '{"type": "progress"}']
+        ),
+        st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_size=20),
+    ),
+    max_size=12,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(LINES)
+def test_every_line_that_is_not_blank_is_kept_or_dropped(write, lines):
+    path = write("s.jsonl", "\n".join(lines))
+    parsed = read_claude_code(path, "src/s.jsonl", Settings())
+    assert parsed.kept + parsed.dropped == sum(bool(line.strip()) for line in lines)
+    assert parsed.records == parsed.kept + parsed.dropped
+    assert len(parsed.turns) == parsed.kept
+
+
+def test_the_account_of_a_file_agrees_with_what_is_in_the_lab(lab, write):
+    lines = [
+        json.dumps(SESSION),
+        "",
+        "{",
+        "[]",
+        json.dumps(SESSION | {"uuid": "v"}),
+        '{"type": "x"}',
+    ]
+    report = ingest(lab, write("s.jsonl", "\n".join(lines)), format="claude_code")
+    assert report.frame.select("read", "kept", "dropped").rows() == [(5, 2, 3)]
+    assert report.dropped["count"].sum() == 3
+    with lab.reading() as con:
+        assert store.read_turns(con, sidechains=True).height == 2
