@@ -14,7 +14,15 @@ import pytest
 
 import recalltune as rt
 from recalltune.errors import checked
-from recalltune.store import EvalCaseRow, Label, Memory, MemorySpan, insert_rows, put_texts, text_hash
+from recalltune.store import (
+    EvalCaseRow,
+    Label,
+    Memory,
+    MemorySpan,
+    insert_rows,
+    put_texts,
+    text_hash,
+)
 
 pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
@@ -60,7 +68,8 @@ def lines(file: Path) -> Iterator[dict]:
 def test_cranfield_with_plain_bm25(shared: Path, tmp_path: Path) -> None:
     folder = shared / "data" / "cranfield"
     texts = {
-        row["_id"]: f"{row.get('title', '')} {row['text']}" for row in lines(folder / "corpus.jsonl")
+        row["_id"]: f"{row.get('title', '')} {row['text']}"
+        for row in lines(folder / "corpus.jsonl")
     }
     lab = rt.open(tmp_path / "cranfield.duckdb")
     with lab.writing() as con:
@@ -78,9 +87,7 @@ def test_cranfield_with_plain_bm25(shared: Path, tmp_path: Path) -> None:
             query, document, grade = line.split("\t")[:3]
             if document in texts:
                 rows.append(
-                    Label(
-                        case_set="cranfield", case_id=query, memory_id=document, grade=int(grade)
-                    )
+                    Label(case_set="cranfield", case_id=query, memory_id=document, grade=int(grade))
                 )
         insert_rows(con, rows)
     table = rt.candidates(lab, "cranfield", PLAIN_BM25)

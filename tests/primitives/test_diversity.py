@@ -27,9 +27,9 @@ FEW = st.sampled_from([-0.75, -0.25, 0.0, 0.25, 0.5, 1.0])
 @st.composite
 def lists(draw, most=7):
     size = draw(st.integers(1, most))
-    relevance = draw(hnp.arrays(np.float64, size, elements=FEW))
-    half = draw(hnp.arrays(np.float64, (size, size), elements=FEW))
-    return relevance, np.maximum(half, half.T)
+    relevance = draw(hnp.arrays(np.float64, size, elements=FEW, fill=st.nothing()))
+    half = draw(hnp.arrays(np.float64, (size, size), elements=FEW, fill=st.nothing()))
+    return relevance, np.tril(half) + np.tril(half, -1).T
 
 
 def plain(relevance, similarity, lambda_, top_k):
@@ -67,6 +67,9 @@ def test_normalised_relevance_makes_lambda_independent_of_the_scale_of_scores():
 def test_negative_similarities_attract_and_lose_no_one():
     alike = [[1, 0.9, -0.6], [0.9, 1, -0.5], [-0.6, -0.5, 1]]
     # w = 0.5 * 0.2 + 0.5 * 0.6 = 0.40, v = 0.5 * 0.7 - 0.5 * 0.9 = -0.10
+    assert mmr([0.8, 0.7, 0.2], alike, lambda_=0.5, normalise=False).tolist() == [0, 2, 1]
+    # Counted as 0, -0.6 would lose: w = 0.5 * 0.2 + 0.5 * 0.6 = 0.40 against 0.35.
+    alike = [[1, 0.0, -0.6], [0.0, 1, 0.0], [-0.6, 0.0, 1]]
     assert mmr([0.8, 0.7, 0.2], alike, lambda_=0.5, normalise=False).tolist() == [0, 2, 1]
 
 

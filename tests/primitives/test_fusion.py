@@ -25,6 +25,7 @@ RANKS = hnp.arrays(
     np.float64,
     st.tuples(st.integers(1, 4), st.integers(1, 6)),
     elements=st.one_of(st.just(NAN), st.integers(1, 300).map(float)),
+    fill=st.nothing(),
 )
 SCORES = st.one_of(st.just(NAN), st.floats(-1e6, 1e6, allow_subnormal=False))
 
@@ -141,7 +142,7 @@ def test_a_memory_no_arm_returned_has_a_weighted_sum_of_zero(divide_by):
     assert weighted_sum(scores, divide_by=divide_by)[0] == 0.0
 
 
-@given(hnp.arrays(np.float64, (3, 5), elements=st.floats(0, 1)))
+@given(hnp.arrays(np.float64, (3, 5), elements=st.floats(0, 1), fill=st.nothing()))
 def test_dividing_by_the_weights_keeps_scores_in_their_range(scores):
     for divide_by in ("all", "present"):
         total = weighted_sum(scores, weights=[0.2, 0.5, 0.1], divide_by=divide_by)
@@ -184,7 +185,7 @@ def test_a_normaliser_sees_only_the_rows_it_is_given():
     assert min_max([0.016, 0.008], floor=0.0).tolist() == [1.0, 0.0]
 
 
-@given(hnp.arrays(np.float64, (2, 5), elements=SCORES), st.floats(0, 0.9))
+@given(hnp.arrays(np.float64, (2, 5), elements=SCORES, fill=st.nothing()), st.floats(0, 0.9))
 def test_min_max_stays_in_its_range_and_keeps_order(scores, floor):
     stretched = min_max(scores, floor=floor)
     here = ~np.isnan(scores)
@@ -204,7 +205,7 @@ def test_equal_scores_have_a_z_score_of_exactly_zero(scores):
     assert z_score(scores).tolist() == [0.0] * len(scores)
 
 
-@given(hnp.arrays(np.float64, 6, elements=st.floats(-100, 100)))
+@given(hnp.arrays(np.float64, 6, elements=st.floats(-100, 100), fill=st.nothing()))
 def test_z_scores_have_mean_zero_and_deviation_one(scores):
     assume(np.ptp(scores) > 1e-3)
     scaled = z_score(scores)

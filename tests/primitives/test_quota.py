@@ -134,6 +134,12 @@ def test_reserved_items_that_do_not_all_fit_are_kept_as_far_as_they_do():
     assert (chosen.tokens.tolist(), chosen.dropped.tolist()) == ([[320]], [[1]])
 
 
+@pytest.mark.parametrize("packer", PACKERS)
+def test_reserved_items_count_towards_the_cap_of_their_layer(packer):
+    parameters = {"top_k": 4, "floors": [1, 0], "caps": [1, -1], "budget_tokens": 50}
+    assert positions([0, 0, 0, 1], [10, 10, 10, 45], packer=packer, **parameters) == [0]
+
+
 def test_skipping_can_keep_fewer_items_under_a_larger_budget():
     parameters = {"top_k": 3, "floors": [0], "caps": [-1]}
     assert positions([0] * 3, [10, 4, 4], budget_tokens=9, **parameters) == [1, 2]

@@ -73,9 +73,10 @@ def test_a_saved_sweep_reads_back_equal(lab: Lab, result: SweepResult) -> None:
     assert back.points.equals(result.points)
     for metric, values in result.values.items():
         np.testing.assert_array_equal(back.values[metric], values)
-    assert choose(back, candidates=table).record() == choose(
-        result, candidates=candidates(lab, "s", BASE)
-    ).record()
+    assert (
+        choose(back, candidates=table).record()
+        == choose(result, candidates=candidates(lab, "s", BASE)).record()
+    )
 
 
 def test_saving_again_writes_no_point_twice_and_fills_what_is_missing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,13 +16,18 @@ import recalltune as rt
 from recalltune.errors import ParameterError, RecalltuneError
 from recalltune.evaluate.run import DEFAULT_METRICS
 from recalltune.pipeline.config import RankingConfig, load_config
+from recalltune.production.evidence_file import evidence_beside, read_evidence
+from recalltune.production.export import undo
+from recalltune.production.provenance import Provenance, evidence_text
 from recalltune.production.recallnest_file import import_recallnest
+from recalltune.report.files import write_private
 from recalltune.report.terminal import (
     choice_lines,
     evaluation_lines,
     import_lines,
     table_lines,
 )
+from recalltune.store import data_digest
 
 __all__ = ["app", "main"]
 
@@ -44,6 +50,13 @@ EncoderOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a program.")]
 CasesOption = Annotated[str, typer.Option("--cases", help="Name of a case set in the lab.")]
+
+
+class Unit(StrEnum):
+    """What metrics rank: memories, or sessions at the place of their best memory."""
+
+    memory = "memory"
+    session = "session"
 
 
 def _config(source: str) -> RankingConfig:
@@ -117,7 +130,7 @@ def cases(
     lab = _existing(db)
     for file in files:
         report = rt.load_cases(lab, file, case_set=name)
-        typer.echo(report.sentence())
+        typer.echo(str(report))
 
 
 @app.command()
@@ -130,17 +143,14 @@ def evaluate(
     ] = None,
     encoder: EncoderOption = None,
     by: Annotated[str | None, typer.Option(help="Slice by kind, lang, split or session.")] = None,
-    unit: Annotated[str, typer.Option(help="memory, or session: a session at its best memory.")] = "memory",
+    unit: Annotated[Unit, typer.Option(help="What metrics rank.")] = Unit.memory,
     json_: JsonOption = False,
 ) -> None:
     """Score a config. Example: recalltune evaluate --db F --cases mine --config textbook."""
     lab = _existing(db)
     setting = _config(config)
     table = rt.candidates(lab, cases, setting, encoder=encoder)
-    if unit not in ("memory", "session"):
-        message = f"--unit must be memory or session, got {unit!r}"
-        raise ParameterError(message)
-    result = rt.evaluate(table, setting, unit=unit)
+    result = rt.evaluate(table, setting, unit=unit.value)
     if baseline is None:
         if json_:
             typer.echo(result.to_json())
@@ -148,7 +158,7 @@ def evaluate(
             _say(evaluation_lines(result, by=by))
         return
     other = _config(baseline)
-    before = rt.evaluate(rt.candidates(lab, cases, other, encoder=encoder), other, unit=unit)
+    before = rt.evaluate(rt.candidates(lab, cases, other, encoder=encoder), other, unit=unit.value)
     changes = [vars(rt.difference(before, result, metric)) for metric in DEFAULT_METRICS]
     if json_:
         _say_json(changes)
@@ -277,8 +287,11 @@ def choose(
     else:
         _say(choice_lines(choice))
     if out is not None:
-        out.write_text(choice.chosen.to_toml(), encoding="utf-8")
-        typer.echo(f"wrote {out}")
+        write_private(out, choice.chosen.to_toml())
+        beside = evidence_beside(out)
+        provenance = Provenance.of(table.stamp, **choice.evidence())
+        write_private(beside, evidence_text(choice.chosen, provenance))
+        typer.echo(f"wrote {out} and {beside}")
 
 
 @app.command()
@@ -286,16 +299,33 @@ def export(
     config: Annotated[str, typer.Argument(help="The chosen config: TOML file or preset.")],
     into: Annotated[Path, typer.Option("--into", help="File to write.")],
     to: Annotated[str, typer.Option("--to", help="json or recallnest.")] = "json",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the changes, write nothing.")
-    ] = False,
+    db: Annotated[
+        Path | None, typer.Option("--db", help="Check the evidence against this lab's data.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show, write nothing.")] = False,
+    undo_: Annotated[bool, typer.Option("--undo", help="Put the previous file back.")] = False,
 ) -> None:
-    """Write a chosen config.
+    """Write a chosen config, with the evidence `recalltune choose --out` left beside it.
 
     Example: recalltune export chosen.toml --to recallnest --into config.json.
     """
-    report = rt.export(_config(config), into, to=to, dry_run=dry_run)
-    _say(report.lines())
+    if undo_:
+        undo(into)
+        typer.echo(f"{into}: the previous content is back")
+        return
+    setting = _config(config)
+    provenance = read_evidence(evidence_beside(Path(config)), setting)
+    _say(str(rt.export(setting, into, to=to, provenance=provenance, dry_run=dry_run)).splitlines())
+    if provenance.chosen_over == "":
+        typer.echo("marked: no evidence stands beside the config; nothing says it is better")
+    if db is not None:
+        with _existing(db).reading() as con:
+            data = data_digest(con)[:8]
+        if provenance.data != data:
+            typer.echo(
+                f"finding: the evidence is from data {provenance.data}, the lab holds {data}"
+            )
+            raise typer.Exit(1)
 
 
 @app.command()
@@ -334,3 +364,7 @@ def main() -> None:
             typer.echo(f"error: {error.format_message()}", err=True)
             sys.exit(2)
         raise
+
+
+if __name__ == "__main__":
+    main()

@@ -272,6 +272,8 @@ def _features(
         features[name] = np.where(valid, values[row], np.nan)
     for name in ("tokens", "chars"):
         features[name] = np.where(valid, frame[name].fill_null(0).to_numpy()[row], 0)
+    utf16 = np.array([_utf16_units(text) for text in frame["text"].to_list()], dtype=np.int64)
+    features["utf16_chars"] = np.where(valid, utf16[row] if utf16.size else 0, 0)
     features["pinned"] = np.where(valid, frame["pinned"].fill_null(value=False).to_numpy()[row], 0)
     codes = {}
     for name in CODED:
@@ -317,6 +319,11 @@ def _judgeable(labels: pl.DataFrame, queries: pl.DataFrame, spans: SpanTable) ->
         for query_id, memory_id in labels.select("query_id", "memory_id").iter_rows()
     ]
     return labels.with_columns(pl.Series("exists", exists, dtype=pl.Boolean))
+
+
+def _utf16_units(text: str) -> int:
+    """Length as JavaScript counts it, which is what production length norms were tuned on."""
+    return len(text) + sum(character > "\uffff" for character in text)
 
 
 def _told(encoder: Encoder | None, arms: Arms) -> str:

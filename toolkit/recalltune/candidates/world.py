@@ -74,7 +74,8 @@ class Worlds:
         if self.admit.scope_match == "family" and ":" not in scope:
             family: NDArray[np.bool_] = np.char.startswith(self.spans.scope, scope)
             return alive & family
-        return alive & (self.spans.scope == scope)
+        mine: NDArray[np.bool_] = self.spans.scope == scope
+        return alive & mine
 
     def proposable(self, at: int) -> NDArray[np.bool_]:
         """Shape (S,); spans the status filters let an arm propose."""

@@ -63,14 +63,14 @@ def quota_account(
     ParameterError
         If a column is missing, a count is negative, or a round and layer occur twice.
     """
+    if form not in ("panels", "timeline"):
+        msg = f"form must be panels or timeline, got {form!r}"
+        raise ParameterError(msg)
     if form == "timeline":
         return quota_timeline(
             frame, layer=layer, budget_tokens=budget_tokens, targets=targets,
             round_name=round_name, **about,
         )  # fmt: skip
-    if form != "panels":
-        msg = f"form must be panels or timeline, got {form!r}"
-        raise ParameterError(msg)
     drawing = quota_account_drawing(frame, layer=layer, round_name=round_name, **about)
     rounds = [row["round"] for row in drawing.rows["bars"]]
     span = (min(rounds, default=1), max(rounds, default=1))
@@ -235,9 +235,8 @@ def _marks(span: tuple[int, int], layers: int, round_name: str) -> alt.LayerChar
     ]
 
     def said(field: str, dy: float, **style: Any) -> alt.Chart:
-        return heads.mark_text(align="left", dy=dy, **style).encode(
-            x=alt.value(WIDTH + 14), y=y("y"), text=alt.Text(f"{field}:N")
-        )
+        text: alt.Chart = heads.mark_text(align="left", dy=dy, **style)
+        return text.encode(x=alt.value(WIDTH + 14), y=y("y"), text=alt.Text(f"{field}:N"))
 
     return layered(
         levels.transform_filter("!datum.zero").mark_rule(color=colours.grid).encode(y=y("y")),

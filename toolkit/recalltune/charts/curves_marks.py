@@ -24,6 +24,7 @@ EARLY_DAYS = 10.0
 
 
 def weight_range(points: pl.DataFrame, x: str) -> tuple[float, float]:
+    """Lowest and highest tick: 0 and 1 for weights by age, else round values from 0."""
     weights = points["weight"].to_list()
     if not weights or (x == "age_days" and all(0 <= weight <= 1 for weight in weights)):
         return 0.0, 1.0
@@ -32,11 +33,12 @@ def weight_range(points: pl.DataFrame, x: str) -> tuple[float, float]:
 
 
 def with_room(lo: float, hi: float) -> float:
-    # Room above the highest tick: its label would push the panel's title up.
+    """Top of the scale, a little above the highest tick, whose label would push the title up."""
     return hi + 0.04 * (hi - lo)
 
 
 def curve_panels(rows: Mapping[str, list[dict[str, Any]]], x: str, early: bool) -> Chart:
+    """The whole range, and on its left the first ten days if ``early``."""
     frame = pl.DataFrame(
         {"weight": [row["weight"] for row in rows["points"]]}, schema={"weight": pl.Float64}
     )

@@ -205,9 +205,8 @@ def _marks(rows: int, cutoff: int, list_length: int) -> alt.LayerChart:
     cut_off = alt.Chart(alt.InlineData(values=rule_at)).encode(x=alt.X("rank:Q", scale=x_scale))
 
     def column(field: str, left: float, **style: Any) -> alt.Chart:
-        return cases.mark_text(align="left", **style).encode(
-            y=y, x=alt.value(left), text=alt.Text(f"{field}:N")
-        )
+        text: alt.Chart = cases.mark_text(align="left", **style)
+        return text.encode(y=y, x=alt.value(left), text=alt.Text(f"{field}:N"))
 
     return layered(
         cut_off.mark_rule(strokeDash=[4, 3], color=colours.muted),
@@ -236,11 +235,12 @@ def _marks(rows: int, cutoff: int, list_length: int) -> alt.LayerChart:
 
 def _spacer() -> alt.Chart:
     # Keeps the canvas as wide as the longest label, so that patching never shifts the plot.
-    return (
+    marks: alt.Chart = (
         alt.Chart(alt.InlineData(values=[{"left": 0}]))
         .mark_rule(opacity=0)
         .encode(x=alt.value(-240), x2=alt.value(WIDTH + 250), y=alt.value(0))
     )
+    return marks
 
 
 def _axis(list_length: int) -> alt.Axis:

@@ -24,12 +24,14 @@ Setting = float | str
 
 
 def printed(value: Setting | None) -> str:
+    """A parameter value as printed on an axis."""
     if value is None:
         return ""
     return cut(value, 24) if isinstance(value, str) else figures.tried(value)
 
 
 def grid(cells: pl.DataFrame, x_name: str, y_name: str) -> alt.LayerChart:
+    """Cells, frame round the tie set, marks of default and best, numbers, ramp."""
     colours = current()
     columns = cells["column"].n_unique()
     rows = cells["row"].n_unique()
@@ -68,17 +70,15 @@ def grid(cells: pl.DataFrame, x_name: str, y_name: str) -> alt.LayerChart:
     ]  # fmt: skip
     numbered = cells.height <= NUMBERS_UP_TO
     shift = -min(wide / 2 - 10, 30) if numbered else 0
-    for mark, style in (
-        ("default", {"shape": "diamond", "fill": "#FFFFFF", "stroke": "#202124", "size": 62}),
-        ("best", {"shape": "circle", "fill": "#202124", "stroke": "#202124", "size": 62}),
-    ):
+    for mark, shape, fill in (("default", "diamond", "#FFFFFF"), ("best", "circle", "#202124")):
         layers.append(
             alt.Chart(data("marked"))
             .transform_filter(f"datum.mark === '{mark}'")
             .transform_calculate(middle="datum.column + 0.5", centre="datum.row + 0.5")
-            .mark_point(filled=True, opacity=1, strokeWidth=1.6, xOffset=shift, **style)
+            .mark_point(filled=True, opacity=1, size=62, shape=shape, fill=fill, stroke="#202124",
+                        strokeWidth=1.6, xOffset=shift)
             .encode(x=alt.X("middle:Q", scale=x_scale), y=alt.Y("centre:Q", scale=y_scale))
-        )
+        )  # fmt: skip
     if numbered:
         text = base.mark_text().encode(
             x=alt.X("middle:Q", scale=x_scale),
@@ -124,6 +124,7 @@ def _labels(cells: pl.DataFrame, name: str, place: str, count: int, room: float)
 
 
 def strip_panel(name: str, rows: int) -> alt.LayerChart:
+    """One cell beside the grid, for the setting in which the parameters do not exist."""
     colours = current()
     base = alt.Chart(data("strip"), width=STRIP, height=ROW * rows)
     tips = [

@@ -29,6 +29,7 @@ class Plane:
         )
 
     def px(self, x: float, y: float) -> tuple[float, float]:
+        """Place of a point in px, y downwards."""
         (x_low, x_high), (y_low, y_high) = (
             tuple(scale.to_dict()["domain"]) for scale in (self.x_scale, self.y_scale)
         )
@@ -53,6 +54,7 @@ def line_boxes(edge: list[dict[str, Any]], arrow: list[dict[str, Any]], plane: P
 
 
 def labelled_points(points: pl.DataFrame, plane: Plane, lines: list[Box]) -> list[dict[str, Any]]:
+    """Rows of default, chosen and presets, each with the place of its label in px."""
     colours = current()
     named = {"default": "current default", "chosen": "chosen"}
     rows = []

@@ -29,6 +29,7 @@ def measure_panel(
     labels: bool,
     joined: bool,
 ) -> alt.LayerChart:
+    """The column of one measure."""
     colours = current()
     part = dots.filter(pl.col("metric") == kind.name)
     ends = [float(v) for name in ("value", "lo", "hi") for v in part[name].drop_nulls()]
@@ -83,6 +84,7 @@ def measure_panel(
 
 
 def difference_column(kind: Measure, rows: int) -> alt.LayerChart:
+    """Differences to the default row with intervals, as text."""
     base = alt.Chart(data("names"), width=150, height=ROW * rows)
     title = alt.TitleParams(
         f"{cut(kind.name, 16)}, difference", fontSize=12, offset=8, anchor="start"

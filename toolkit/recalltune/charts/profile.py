@@ -69,6 +69,9 @@ def profile(
         If the form is unknown, a column is missing, a count is negative or a key occurs twice.
     """
     forms = ("over_time", "values", "matrix")
+    if form not in forms:
+        msg = f"form must be one of {', '.join(forms)}, got {form!r}; {nearest(str(form), forms)}"
+        raise ParameterError(msg)
     if form == "over_time":
         return profile_time(
             frame, cases_span=cases_span, own_scale=own_scale, order=order, noun=noun, **about
@@ -77,10 +80,7 @@ def profile(
         return profile_values(
             frame, unit=unit, limits=limits or {}, log=log, order=order, noun=noun, **about
         )
-    if form == "matrix":
-        return profile_matrix(
-            frame, order=order, column_order=column_order, row_name=row_name,
-            column_name=column_name, noun=noun, **about,
-        )  # fmt: skip
-    msg = f"form must be one of {', '.join(forms)}, got {form!r}; {nearest(str(form), forms)}"
-    raise ParameterError(msg)
+    return profile_matrix(
+        frame, order=order, column_order=column_order, row_name=row_name,
+        column_name=column_name, noun=noun, **about,
+    )  # fmt: skip

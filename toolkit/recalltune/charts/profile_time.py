@@ -197,9 +197,8 @@ def _marks(
     ]
 
     def right(field: str, dy: float, **style: Any) -> alt.Chart:
-        return heads.mark_text(align="left", dy=dy, **style).encode(
-            x=alt.value(WIDTH + 14), y=y("y"), text=alt.Text(f"{field}:N")
-        )
+        text: alt.Chart = heads.mark_text(align="left", dy=dy, **style)
+        return text.encode(x=alt.value(WIDTH + 14), y=y("y"), text=alt.Text(f"{field}:N"))
 
     return layered(
         alt.Chart(data("band")).mark_rect(color=colours.muted, opacity=0.12).encode(

@@ -157,31 +157,27 @@ def _finding(
     name, n = slices[0]
     main = points.filter((pl.col("slice") == name) & ~pl.col("value").eq_missing(default))
     if n < TOO_FEW:
-        values = {"n": n, "lo": None, "hi": None, "diff": None, "name": name}
-        return Finding("{n:count} in {name} are too few to compare", values, "too few")
+        few = {"n": n, "lo": None, "hi": None, "diff": None, "name": name}
+        return Finding("{n:count} in {name} are too few to compare", few, "too few")
     if not main.height:
         return Finding("{parameter}: only the default was run", {"parameter": parameter})
     sign = 1 if kind.higher_is_better else -1
     tested = main.drop_nulls(["lo", "hi"])
     apart = [row for row in tested.rows(named=True) if _verdict(row, kind) in ("gains", "costs")]
+    counted = {"parameter": parameter, "tried": main.height, "apart": len(apart)}
     if not apart:
-        values = {"parameter": parameter, "tried": main.height}
-        return Finding(
-            "No {parameter} of {tried:count} tried can be told from the current default",
-            values,
-            "exact",
-        )
+        template = "No {parameter} of {tried:count} tried can be told from the current default"
+        return Finding(template, counted, "exact")
     if interval == "pointwise":
-        values = {"apart": len(apart), "tried": main.height, "parameter": parameter}
         template = (
             "{parameter}: at {apart:count} of {tried:count} values"
             " the pointwise interval excludes zero"
         )
-        return Finding(template, values, "exact")
-    ahead = max(apart, key=lambda row: (sign * row["diff"], str(row["value"])))
+        return Finding(template, counted, "exact")
+    ahead = _named(apart, kind)
     verb = {"gains": "gains" if sign > 0 else "lowers", "costs": "costs" if sign > 0 else "raises"}
     verdict = _verdict(ahead, kind)
-    values = {
+    values: dict[str, Any] = {
         **ahead,
         "parameter": parameter,
         "setting": off_name if ahead["value"] is None else figures.tried(ahead["value"]),
@@ -200,6 +196,13 @@ def _finding(
 
 def _verdict(row: dict[str, Any], kind: Measure) -> Verdict:
     return verdict_of({**row, "higher_is_better": kind.higher_is_better})
+
+
+def _named(apart: Sequence[dict[str, Any]], kind: Measure) -> dict[str, Any]:
+    """The setting a title names: the largest gain, or the largest cost if none gains."""
+    sign = 1 if kind.higher_is_better else -1
+    gains = [row for row in apart if _verdict(row, kind) == "gains"]
+    return max(gains or apart, key=lambda row: (abs(row["diff"]), sign * row["diff"], str(row)))
 
 
 def _rows(

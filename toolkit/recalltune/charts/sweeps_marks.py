@@ -28,6 +28,7 @@ def slice_panels(
     off_name: str,
     log: bool | None,
 ) -> Chart:
+    """All cases large and first, then the slices in rows of three on the same scale."""
     tried = set(points["value"].drop_nulls())
     stops = tuple(sorted(tried if default is None else tried | {float(default)})) or (0.0,)
     logarithmic = looks_logarithmic(stops) if log is None else log
@@ -97,10 +98,12 @@ def _panel(
         rule = alt.Chart(alt.InlineData(values=[{"value": default}]))
         layers.append(rule.mark_rule(strokeDash=[4, 3], color=colours.muted).encode(x=x))
         if size == MAIN:
-            side = "right" if default > _middle(x_axis) else "left"
+            late = default > _middle(x_axis)
+            style: dict[str, Any] = (
+                {"align": "right", "dx": -6} if late else {"align": "left", "dx": 6}
+            )
             layers.append(
-                rule.mark_text(align=side, dx=-6 if side == "right" else 6, color=colours.muted)
-                .encode(x=x, y=alt.value(8), text=alt.value("current default"))
+                rule.mark_text(color=colours.muted, **style).encode(x=x, y=alt.value(8), text=alt.value("current default"))
             )  # fmt: skip
     layers += [
         on.mark_line(color=blue, strokeWidth=2).encode(x=x, y=y),

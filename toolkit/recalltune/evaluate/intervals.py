@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from recalltune.errors import ContractError, ParameterError
 from recalltune.evaluate.clusters import mean_and_se
@@ -115,7 +115,7 @@ def percentile_interval(
     means = (drawn @ sums) / (drawn @ sizes)
     tail = (1.0 - level) / 2
     if expanded:
-        tail = float(stats.norm.cdf(-np.sqrt(count / (count - 1)) * _t_quantile(level, count)))
+        tail = float(special.ndtr(-np.sqrt(count / (count - 1)) * _t_quantile(level, count)))
     low, high = np.quantile(means, [tail, 1.0 - tail])
     return Interval(float(low), float(high), method, _differing(sums))
 
@@ -227,7 +227,7 @@ def _differing(sums: Floats) -> int:
 
 
 def _t_quantile(level: float, clusters: int) -> float:
-    return float(stats.t.ppf((1.0 + level) / 2, clusters - 1))
+    return float(special.stdtrit(clusters - 1, (1.0 + level) / 2))
 
 
 def _check(sums: Floats, sizes: Sizes, level: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import SupportsFloat
 
-from scipy import stats
+from scipy import special
 
 from recalltune.errors import ParameterError
 
@@ -123,14 +123,14 @@ def power_at(gain: float, n: int, sd: float, *, critical_t: float, deff: float =
     if math.isinf(c):
         return 0.0
     effective = max(0.0, n / deff - c * c / 2)
-    return float(stats.norm.cdf(gain * math.sqrt(effective) / sd - c))
+    return float(special.ndtr(gain * math.sqrt(effective) / sd - c))
 
 
 def bonferroni_critical(settings: int, *, alpha: float = 0.05) -> float:
     """Upper limit of the critical value for a number of settings: ``z(1 - alpha / settings)``."""
     _positive("settings", settings)
     _share("alpha", alpha)
-    return float(stats.norm.isf(alpha / settings))
+    return float(-special.ndtri(alpha / settings))
 
 
 def binary_sd(gained: float, lost: float) -> float:
@@ -183,7 +183,7 @@ def _checked(critical_t: float, power: float, deff: float) -> tuple[float, float
         raise ParameterError(msg)
     _share("power", power)
     _positive("deff", deff)
-    return critical_t, float(stats.norm.ppf(power))
+    return critical_t, float(special.ndtri(power))
 
 
 def _positive(name: str, value: SupportsFloat) -> None:

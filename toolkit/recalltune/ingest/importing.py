@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import duckdb
 
@@ -21,14 +22,14 @@ from recalltune.ingest.detect import FORMATS, detect
 from recalltune.ingest.folder import Source, find_sources
 from recalltune.ingest.locomo import read_locomo
 from recalltune.ingest.markdown_folder import read_markdown
-from recalltune.ingest.merge import merge
+from recalltune.ingest.merge import Holdings, merge
 from recalltune.ingest.parsed import Parsed, Settings
 from recalltune.ingest.reader import file_digest
 from recalltune.ingest.report import ImportReport, Tally, ledger_row
 from recalltune.ingest.search_log import read_search_log_file
 from recalltune.store import (
-    IngestFile,
     Lab,
+    Row,
     forget_file,
     insert_rows,
     known_files,
@@ -38,6 +39,7 @@ from recalltune.store import (
 
 __all__ = ["ingest"]
 
+_BATCH_ROWS = 20_000
 _READERS = {
     "claude_code": read_claude_code,
     "connector_v1": read_connector_v1,
@@ -97,36 +99,71 @@ def ingest(
     sources = find_sources(given, format, notes)
     tally = Tally(notes)
     with lab.writing() as con:
-        earlier = known_files(con)
-        for source in sources:
-            _import(con, source, earlier.get(source.file), format, settings, tally)
+        for batch in _batches(_changed(con, sources, format, settings, tally)):
+            _import(con, batch, tally)
         tally.notes.update(settle_spans(con))
     return tally.report()
 
 
-def _import(
+@dataclass(frozen=True)
+class _File:
+    """A file that was read and is to be written."""
+
+    source: Source
+    parsed: Parsed
+    sha256: str
+    settings: str
+
+
+def _changed(
     con: duckdb.DuckDBPyConnection,
-    source: Source,
-    earlier: IngestFile | None,
+    sources: list[Source],
     format: str,
     settings: Settings,
     tally: Tally,
-) -> None:
-    sha256 = file_digest(source.path)
+) -> Iterator[_File]:
+    """Files that are new or not as they were, read; a changed one has given up its rows."""
+    known = known_files(con)
     wished = json.dumps([format, settings.scope, settings.layer, settings.turns_as_memories])
-    if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, wished):
-        tally.unchanged(source.file, earlier)
-        return
-    parsed = _read(source, format, settings, tally)
-    if parsed is None:
-        return
-    forget_file(con, source.file)
-    already = merge(con, parsed, source.file)
-    _refuse_nothing(source, parsed, already, tally)
-    put_texts(con, list(parsed.texts.values()))
-    insert_rows(con, [*parsed.turns, *parsed.cases, *parsed.labels, *parsed.searches])
-    insert_rows(con, [ledger_row(source.file, sha256, wished, parsed)])
-    tally.read(source.file, parsed, already)
+    for source in sources:
+        sha256 = file_digest(source.path)
+        earlier = known.get(source.file)
+        if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, wished):
+            tally.unchanged(source.file, earlier)
+            continue
+        parsed = _read(source, format, settings, tally)
+        if earlier is not None:
+            forget_file(con, source.file)
+        if parsed is not None:
+            yield _File(source, parsed, sha256, wished)
+
+
+def _batches(files: Iterable[_File]) -> Iterator[list[_File]]:
+    """Files in groups small enough to hold, large enough to be written at once."""
+    batch: list[_File] = []
+    rows = 0
+    for file in files:
+        batch.append(file)
+        rows += file.parsed.kept
+        if rows >= _BATCH_ROWS:
+            yield batch
+            batch, rows = [], 0
+    if batch:
+        yield batch
+
+
+def _import(con: duckdb.DuckDBPyConnection, batch: list[_File], tally: Tally) -> None:
+    held = Holdings.of(con, [file.parsed for file in batch])
+    rows: list[Row] = []
+    for file in batch:
+        already = merge(file.parsed, file.source.file, held)
+        _refuse_nothing(file.source, file.parsed, already, tally)
+        rows += [*file.parsed.cases, *file.parsed.labels, *file.parsed.searches]
+        rows.append(ledger_row(file.source.file, file.sha256, file.settings, file.parsed))
+        tally.read(file.source.file, file.parsed, already)
+    put_texts(con, [text for file in batch for text in file.parsed.texts.values()])
+    held.write(con)
+    insert_rows(con, rows)
 
 
 def _read(source: Source, format: str, settings: Settings, tally: Tally) -> Parsed | None:

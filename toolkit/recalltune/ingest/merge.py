@@ -1,4 +1,4 @@
-"""One file's rows against the lab: what it repeats, what it edits, what is new.
+"""Files' rows against the lab: what they repeat, what they edit, what is new.
 
 A turn or memory that another file says in the same words is kept once, with both files as its
 origin. Where a format can carry edits, a later text under the same id is a new version.
@@ -6,38 +6,71 @@ origin. Where a format can carry edits, a later text under the same id is a new 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import duckdb
 
 from recalltune.ingest.parsed import Claim, Parsed
 from recalltune.store import (
+    Memory,
     MemorySpan,
-    add_holder,
+    Turn,
     known_searches,
-    known_turns,
     replace_memories,
+    replace_turns,
     spans_of,
+    turns_of,
 )
 
-__all__ = ["merge", "stacked"]
+__all__ = ["Holdings", "merge", "stacked"]
 
 
-def merge(con: duckdb.DuckDBPyConnection, parsed: Parsed, file: str) -> int:
-    """Number of the file's records that the lab held already; memories are written on the way.
+@dataclass
+class Holdings:
+    """What the lab holds under the ids of some files, and what they make of it."""
 
-    ``parsed`` is left with the turns and searches that are new.
+    turns: dict[str, Turn]
+    spans: dict[str, list[MemorySpan]]
+    searches: set[str]
+    newest: dict[str, Memory] = field(default_factory=dict)
+    touched_turns: set[str] = field(default_factory=set)
+    touched_spans: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, con: duckdb.DuckDBPyConnection, files: Iterable[Parsed]) -> Holdings:
+        """Look up every id the files name, once."""
+        files = list(files)
+        return cls(
+            turns_of(con, [turn.turn_id for file in files for turn in file.turns]),
+            spans_of(con, [claim.memory.memory_id for file in files for claim in file.claims]),
+            known_searches(con, [entry.query_id for file in files for entry in file.searches]),
+        )
+
+    def write(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Store what was touched; the rest stays as it is."""
+        replace_turns(con, [self.turns[turn] for turn in sorted(self.touched_turns)])
+        spans = [span for memory in sorted(self.touched_spans) for span in self.spans[memory]]
+        replace_memories(con, list(self.newest.values()), spans)
+
+
+def merge(parsed: Parsed, file: str, held: Holdings) -> int:
+    """Number of the file's records that the lab, or a file before it, held already.
+
+    ``parsed`` is left with the turns, memories and searches that are new.
     """
     return (
-        _merge_turns(con, parsed, file)
-        + _merge_searches(con, parsed)
-        + _merge_memories(con, parsed, file)
+        _merge_turns(parsed, file, held)
+        + _merge_searches(parsed, held)
+        + _merge_memories(parsed, file, held)
     )
 
 
 def stacked(spans: Sequence[MemorySpan]) -> list[MemorySpan]:
     """Spans of one memory as versions: numbered by time, each leaving when the next is known."""
+    if len(spans) == 1 and spans[0].version == 1:
+        return list(spans)
     ordered = sorted(spans, key=lambda span: (span.known_at is not None, span.known_at))
     closed = [earlier.with_(leaves_at=later.known_at) for earlier, later in pairwise(ordered)]
     return [
@@ -46,70 +79,76 @@ def stacked(spans: Sequence[MemorySpan]) -> list[MemorySpan]:
     ]
 
 
-def _merge_turns(con: duckdb.DuckDBPyConnection, parsed: Parsed, file: str) -> int:
-    held = known_turns(con, [turn.turn_id for turn in parsed.turns])
-    fresh, repeated, shared = [], set(), []
+def _merge_turns(parsed: Parsed, file: str, held: Holdings) -> int:
+    fresh, repeated, shared = [], set(), 0
     for turn in parsed.turns:
-        if turn.turn_id not in held:
+        other = held.turns.get(turn.turn_id)
+        if other is None:
             fresh.append(turn)
-        elif held[turn.turn_id] == (turn.role, turn.text_hash):
-            repeated.add(turn.turn_id)
-            shared.append(turn.turn_id)
-            parsed.demote("message another file holds (resumed session)", turn.line or 1)
-        else:
-            repeated.add(turn.turn_id)
+            held.turns[turn.turn_id] = turn
+            held.touched_turns.add(turn.turn_id)
+            continue
+        repeated.add(turn.turn_id)
+        if (other.role, other.text_hash) != (turn.role, turn.text_hash):
             parsed.demote("uuid another file holds with another text", turn.line or 1)
-    add_holder(con, "turn", shared, file)
+            continue
+        shared += 1
+        parsed.demote("message another file holds (resumed session)", turn.line or 1)
+        held.turns[turn.turn_id] = other.with_(also_in=_with(other, file))
+        held.touched_turns.add(turn.turn_id)
     parsed.turns = fresh
     # A turn's memory goes where its turn goes; it is not a record of its own.
     parsed.claims = [claim for claim in parsed.claims if claim.memory.turn_id not in repeated]
-    return len(shared)
+    return shared
 
 
-def _merge_searches(con: duckdb.DuckDBPyConnection, parsed: Parsed) -> int:
-    held = known_searches(con, [search.query_id for search in parsed.searches])
+def _merge_searches(parsed: Parsed, held: Holdings) -> int:
     for place, search in enumerate(parsed.searches, start=1):
-        if search.query_id in held:
+        if search.query_id in held.searches:
             parsed.demote("query_id another file holds", place)
     count = len(parsed.searches)
-    parsed.searches = [search for search in parsed.searches if search.query_id not in held]
+    parsed.searches = [entry for entry in parsed.searches if entry.query_id not in held.searches]
+    held.searches |= {entry.query_id for entry in parsed.searches}
     return count - len(parsed.searches)
 
 
-def _merge_memories(con: duckdb.DuckDBPyConnection, parsed: Parsed, file: str) -> int:
-    held = spans_of(con, list({claim.memory.memory_id for claim in parsed.claims}))
-    kept: dict[str, list[Claim]] = {}
-    shared: list[str] = []
+def _merge_memories(parsed: Parsed, file: str, held: Holdings) -> int:
+    kept, shared, edited = [], 0, set()
     for claim in parsed.claims:
         memory_id = claim.memory.memory_id
-        mine = kept.setdefault(memory_id, [])
-        others = held.get(memory_id, [])
-        if any(_same(claim.span, other) for other in others):
-            shared.append(memory_id)
-            parsed.demote("memory another file holds", claim.line)
-        elif any(_same(claim.span, other.span) for other in mine):
+        versions = held.spans.get(memory_id, [])
+        twin = next((span for span in versions if _same(span, claim.span)), None)
+        if twin is not None and twin.file == file:
             parsed.demote("exact copy of an earlier record", claim.line)
-        elif _fits(claim.span, [*others, *(other.span for other in mine)], parsed):
-            mine.append(claim)
+        elif twin is not None:
+            shared += 1
+            parsed.demote("memory another file holds", claim.line)
+            both = twin.with_(also_in=_with(twin, file))
+            held.spans[memory_id] = [both if span is twin else span for span in versions]
+            held.touched_spans.add(memory_id)
+        elif _fits(claim.span, versions, parsed):
+            kept.append(claim)
+            _add(claim, held)
+            if versions:
+                edited.add(memory_id)
         else:
             parsed.demote("id taken by another memory, no later time to order them", claim.line)
-    add_holder(con, "memory_span", shared, file)
-    parsed.claims = [claim for claims in kept.values() for claim in claims]
-    fresh = {memory_id: claims for memory_id, claims in kept.items() if claims}
-    spans = {
-        memory_id: stacked([*held.get(memory_id, []), *(claim.span for claim in claims)])
-        for memory_id, claims in fresh.items()
-    }
-    newest = [
-        claim.memory
-        for memory_id, claims in fresh.items()
-        for claim in claims
-        if _is(claim.span, spans[memory_id][-1])
-    ]
-    edits = sum(len(versions) > 1 for versions in spans.values())
-    parsed.notes["memory with earlier versions under its id"] += edits
-    replace_memories(con, newest, [span for versions in spans.values() for span in versions])
-    return len(shared)
+    parsed.claims = kept
+    parsed.notes["memory with earlier versions under its id"] += len(edited)
+    return shared
+
+
+def _add(claim: Claim, held: Holdings) -> None:
+    memory_id = claim.memory.memory_id
+    versions = stacked([*held.spans.get(memory_id, []), claim.span])
+    held.spans[memory_id] = versions
+    held.touched_spans.add(memory_id)
+    if _same(claim.span, versions[-1]):
+        held.newest[memory_id] = claim.memory
+
+
+def _with(row: Turn | MemorySpan, file: str) -> tuple[str, ...]:
+    return tuple(sorted({*row.also_in, file} - {row.file}))
 
 
 def _same(one: MemorySpan, other: MemorySpan) -> bool:
@@ -118,10 +157,6 @@ def _same(one: MemorySpan, other: MemorySpan) -> bool:
         other.known_at,
         other.scope,
     )
-
-
-def _is(one: MemorySpan, other: MemorySpan) -> bool:
-    return _same(one, other) and one.file == other.file
 
 
 def _fits(span: MemorySpan, others: Sequence[MemorySpan], parsed: Parsed) -> bool:

@@ -55,9 +55,7 @@ def ranks_of(state: State, slots: LabelSlots) -> NDArray[np.float64]:
     return np.where(lost, np.nan, _places_shown(counts, sizes, own, places))
 
 
-def _above(
-    state: State, slots: LabelSlots, lost: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _above(state: State, slots: LabelSlots, lost: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Shape (L, C): which candidates of its query rank above each labelled item."""
     mine = state.score[slots.query, slots.at]
     rows = np.where(state.alive, state.score, -np.inf)[slots.query]
@@ -74,9 +72,7 @@ def _above(
     return above
 
 
-def _by_layer(
-    marked: NDArray[np.bool_], layer: NDArray[Any], layers: int
-) -> NDArray[np.float64]:
+def _by_layer(marked: NDArray[np.bool_], layer: NDArray[Any], layers: int) -> NDArray[np.float64]:
     """Count the marked columns of each row by layer, shape (rows, layers)."""
     return np.stack([(marked & (layer == code)).sum(axis=1) for code in range(layers)], axis=1)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from recalltune.pipeline.config import RankingConfig
-from recalltune.production import golden_lists, golden_scores
+from recalltune.production import golden_lists, golden_primitives, golden_scores
 from recalltune.production.one_query import Case
 
 __all__ = ["GROUPS", "TRANSLATED"]
@@ -41,6 +41,11 @@ GROUPS: Mapping[str, Callable[[Case, RankingConfig], Any]] = {
     "active_filter": golden_lists.active,
     "shared_scoring_chain": golden_lists.chain,
     "retrieve_vector_end_to_end": golden_lists.retrieve,
+    "token_estimate": golden_primitives.tokens,
+    "ancestor_importance": golden_primitives.ancestor_importance,
+    "ancestor_length_norm": golden_primitives.ancestor_length,
+    "ancestor_time_decay": golden_primitives.ancestor_decay,
+    "ancestor_access_half_life": golden_primitives.ancestor_half_life,
 }
 """Group of the golden file -> what answers one of its cases; a group not named here is `later`."""
 

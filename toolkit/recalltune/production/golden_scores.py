@@ -43,6 +43,7 @@ __all__ = [
     "importance",
     "length",
     "lexical",
+    "moved",
     "recency",
     "tier",
     "time_decay",
@@ -51,7 +52,8 @@ __all__ = [
 ]
 
 
-def _moved(stage: Any, row: Case, score: float) -> float:
+def moved(stage: Any, row: Case, score: float) -> float:
+    """Return the score of one row after one stage."""
     return float(applied([stage], one_query([row]), [score])[-1].score[0, 0])
 
 
@@ -61,7 +63,7 @@ def weibull(case: Case, config: RankingConfig) -> float:
         return 1.0
     stage = stage_of(config, TierDecay).with_(half_life_days=case["halfLifeDays"])
     row = {"age_days": max(case["ageDays"], 0.0), "tier": case["tier"]}
-    return _moved(stage, row, 1.0)
+    return moved(stage, row, 1.0)
 
 
 def recency(case: Case, config: RankingConfig) -> float:
@@ -72,7 +74,7 @@ def recency(case: Case, config: RankingConfig) -> float:
     stage = stage_of(config, RecencyBoost).with_(
         weight=case["weight"] * early, mean_life_days=case["halfLifeDays"]
     )
-    return _moved(stage, {"age_days": max(case["ageDays"], 0.0)}, case["score"])
+    return moved(stage, {"age_days": max(case["ageDays"], 0.0)}, case["score"])
 
 
 def importance(case: Case, config: RankingConfig) -> float:
@@ -82,18 +84,18 @@ def importance(case: Case, config: RankingConfig) -> float:
     excess = 1.0
     if importance is not None and importance > 1:
         excess, importance = stage.base + (1 - stage.base) * importance, 1.0
-    return _moved(stage, {"salience": importance}, case["score"] * excess)
+    return moved(stage, {"salience": importance}, case["score"] * excess)
 
 
 def confidence(case: Case, config: RankingConfig) -> dict[str, float]:
     """Score after confidence, for both ways production stores it."""
     row = {"confidence": case["confidence"]}
-    return dict.fromkeys(("flat", "obj"), _moved(stage_of(config, Confidence), row, case["score"]))
+    return dict.fromkeys(("flat", "obj"), moved(stage_of(config, Confidence), row, case["score"]))
 
 
 def boundary(case: Case, config: RankingConfig) -> float:
     """Score after the boundary factor."""
-    return _moved(stage_of(config, Boundary), case, case["score"])
+    return moved(stage_of(config, Boundary), case, case["score"])
 
 
 def asset(case: Case, config: RankingConfig) -> float:
@@ -102,7 +104,7 @@ def asset(case: Case, config: RankingConfig) -> float:
     if case["source"] == "asset":
         kind = case["assetType"] or "pinned-memory"
         scope = {"memory-brief": "asset:brief:", "pinned-memory": "asset:"}.get(kind, "")
-    return _moved(stage_of(config, Asset), {"scope": scope}, case["score"])
+    return moved(stage_of(config, Asset), {"scope": scope}, case["score"])
 
 
 def length(case: Case, config: RankingConfig) -> float:
@@ -110,7 +112,7 @@ def length(case: Case, config: RankingConfig) -> float:
     if case["anchor"] <= 0:
         return float(case["score"])
     stage = stage_of(config, Length).with_(anchor_chars=case["anchor"])
-    return _moved(stage, {"utf16_chars": case["charLen"]}, case["score"])
+    return moved(stage, {"utf16_chars": case["charLen"]}, case["score"])
 
 
 def half_life(case: Case, config: RankingConfig) -> float:
@@ -149,7 +151,7 @@ def time_decay(case: Case, config: RankingConfig) -> float:
     if case["halfLifeDays"] <= 0:
         return float(case["score"])
     stage = stage_of(config, TierDecay).with_(half_life_days=case["halfLifeDays"])
-    return _moved(stage, features_of(case), case["score"])
+    return moved(stage, features_of(case), case["score"])
 
 
 def worth(case: Case, config: RankingConfig) -> float:
@@ -173,12 +175,12 @@ def evolution(case: Case, config: RankingConfig) -> float:
         "salience": case["importance"],
         "category": case["category"],
     }
-    return _moved(stage_of(config, EvolutionBlend).with_(exempt_days=0.0), row, case["score"])
+    return moved(stage_of(config, EvolutionBlend).with_(exempt_days=0.0), row, case["score"])
 
 
 def access(case: Case, config: RankingConfig) -> float:
     """Score after the access bonus."""
-    return _moved(
+    return moved(
         stage_of(config, AccessBoost), {"access_count": case["evoAccessCount"]}, case["score"]
     )
 
@@ -195,7 +197,7 @@ def hotness_blend(case: Case, config: RankingConfig) -> float:
         "access_count": case["accessCount"],
         "days_since_access": max(case["daysSinceAccess"], 0.0),
     }
-    return _moved(stage, row, case["score"])
+    return moved(stage, row, case["score"])
 
 
 def frequency(case: Case, config: RankingConfig) -> dict[str, float]:
@@ -203,17 +205,17 @@ def frequency(case: Case, config: RankingConfig) -> dict[str, float]:
     stage = stage_of(config, FrequencyBoost)
     row = {"access_count": case["hitCount"], "days_since_access": case["daysSinceHit"]}
     scale = np.asarray(stage.affine(one_query([row])).scale)
-    return {"multiplier": float(scale[0, 0]), "score": _moved(stage, row, case["score"])}
+    return {"multiplier": float(scale[0, 0]), "score": moved(stage, row, case["score"])}
 
 
 def lexical(case: Case, config: RankingConfig) -> float:
     """Calibrated score of the lexical arm."""
     row = {"lexical_score": max(case["raw"], 0.0), "lexical_rank": 1.0}
     stage = stage_of(config, WeightedSum).with_(calibration={"lexical": "logistic"})
-    return _moved(stage, row, 0.0)
+    return moved(stage, row, 0.0)
 
 
 def dense(case: Case, config: RankingConfig) -> float:
     """Calibrated score of the dense arm."""
     row = {"dense_score": 1.0 - case["cosineDistance"], "dense_rank": 1.0}
-    return _moved(stage_of(config, WeightedSum), row, 0.0)
+    return moved(stage_of(config, WeightedSum), row, 0.0)

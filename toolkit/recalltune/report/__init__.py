@@ -1,1 +1,1 @@
-"""report: charts as files, one self-contained page, decisions. In: results. Out: HTML, PNG, JSON."""
+"""Charts as files, one self-contained page, decisions. In: results. Out: HTML, PNG, JSON."""

@@ -212,7 +212,9 @@ def _fix(journey: Journey, query_id: str) -> str:
     order = np.lexsort((better, -overall[better], changed[better]))
     best = int(better[order[0]])
     told = ", ".join(
-        f"{axis} {points[axis][best]}" for axis in axes if points[axis][best] != points[axis][int(here[0])]
+        f"{axis} {points[axis][best]}"
+        for axis in axes
+        if points[axis][best] != points[axis][int(here[0])]
     )
     shift = overall[best] - overall[here[0]]
     return f"{told} (all tuning cases together: {shift:+.3f})"
@@ -229,8 +231,10 @@ def _query(row: Mapping[str, Any]) -> Html:
 
 def _verdict_word(row: Mapping[str, Any]) -> Html:
     if row["turned"]:
-        return el("span", "▲ now passes", class_="better") if row["passed_b"] else el(
-            "span", "▼ now fails", class_="worse"
+        return (
+            el("span", "▲ now passes", class_="better")
+            if row["passed_b"]
+            else el("span", "▼ now fails", class_="worse")
         )
     if row["gain"] > 0:
         return el("span", "▲ better", class_="better")
@@ -247,8 +251,17 @@ def _passed(row: Mapping[str, Any]) -> str:
     def word(passed: bool | None) -> str:
         return "-" if passed is None else ("yes" if passed else "no")
 
-    why = f" ({row['reason']})" if row["reason"] and not row["passed_b"] else ""
+    why = f" ({_reason(row['reason'])})" if row["reason"] and not row["passed_b"] else ""
     return f"{word(row['passed_a'])} → {word(row['passed_b'])}{why}"
+
+
+def _reason(reason: str) -> str:
+    """The verdict's reasons without the words a case expects: they may be an untold item's."""
+    parts = [part.strip() for part in reason.split(";")]
+    return "; ".join(
+        "no expected term shown" if part.startswith("no expected term shown") else part
+        for part in parts
+    )
 
 
 def _age(asked: int, event_at: int | None) -> str:

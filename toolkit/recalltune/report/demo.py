@@ -20,6 +20,7 @@ from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
 from recalltune.ingest import ImportReport, ingest
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.production.export import export
+from recalltune.production.provenance import Provenance
 from recalltune.report.files import write_private
 from recalltune.report.journey import Journey, write_journey
 from recalltune.report.terminal import choice_lines, import_lines, interval
@@ -74,7 +75,7 @@ def demo_lab(data: Path, db: Path) -> tuple[Lab, ImportReport, str]:
     lab = open(db)
     sources = ["connector", "memory", "transcripts", "search_log"]
     report = ingest(lab, [data / name for name in sources])
-    told = load_cases(lab, data / "cases" / "demo.json", case_set=CASES).sentence()
+    told = str(load_cases(lab, data / "cases" / "demo.json", case_set=CASES))
     return lab, report, told
 
 
@@ -113,7 +114,7 @@ def run_demo(
     memories = table.spans.height
     steps.tell(
         "embed",
-        f"{memories:,} memories, {table.queries.height} queries   {reason or table.stamp.encoder}",
+        f"{memories:,} memories, {table.queries.height} queries   {reason}",
     )
 
     results = _presets(lab, table, chosen_encoder)
@@ -126,7 +127,7 @@ def run_demo(
     choice = choose(result, "ndcg@10", candidates=table)
     steps.tell("choice", *choice_lines(choice))
 
-    exported = _export(choice, data, out)
+    exported = _export(choice, table, data, out)
     steps.tell("export", *exported)
 
     journey = Journey(imported, table, results, result, choice)
@@ -181,15 +182,15 @@ def _preset_lines(results: dict[str, Evaluation]) -> list[str]:
     return lines
 
 
-def _export(choice: Choice, data: Path, out: Path) -> list[str]:
-    provenance = choice.record()
+def _export(choice: Choice, table: Candidates, data: Path, out: Path) -> list[str]:
+    provenance = Provenance.of(table.stamp, **choice.evidence())
     write_private(out / "chosen.toml", choice.chosen.to_toml())
     export(choice.chosen, out / "chosen.json", to="json", provenance=provenance)
     target = out / "config.json"
     source = data / "recallnest" / "config.json"
     write_private(target, source.read_text(encoding="utf-8"))
     report = export(choice.chosen, target, to="recallnest", provenance=provenance)
-    return [f"{out / 'chosen.toml'}, {out / 'chosen.json'}, {target}", *report.lines()]
+    return [f"{out / 'chosen.toml'}, {out / 'chosen.json'}", *str(report).splitlines()]
 
 
 def _record(journey: Journey) -> str:

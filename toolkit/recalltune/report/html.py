@@ -10,10 +10,9 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from recalltune.charts.render import svg
 from recalltune.errors import ContractError
 from recalltune.report.text import escaped, plain
 
@@ -129,13 +128,19 @@ def details(summary: Content, *content: Content, open_: bool = False) -> Html:
     return Html(f"<details{state}>{el('summary', summary)}{join(content)}</details>")
 
 
-def chart_image(chart: Any) -> Html:
+def chart_image(spec: Mapping[str, Any], drawn: str) -> Html:
     """Return a chart as an image of its SVG; alt text is its finding and form.
 
     Inside an image an SVG cannot run a script or load anything.
+
+    Parameters
+    ----------
+    spec
+        The compiled chart: its description and table are used.
+    drawn
+        Its SVG.
     """
-    spec = chart if isinstance(chart, dict) else chart.to_dict()
-    data = base64.b64encode(svg(spec).encode("utf-8")).decode("ascii")
+    data = base64.b64encode(drawn.encode("utf-8")).decode("ascii")
     alt = html.escape(plain(str(spec.get("description", "chart")), columns=ALT_COLUMNS), quote=True)
     return Html(
         f'<figure><img alt="{alt}" src="data:image/svg+xml;base64,{data}">'
@@ -143,7 +148,7 @@ def chart_image(chart: Any) -> Html:
     )
 
 
-def _chart_table(spec: dict[str, Any]) -> Html:
+def _chart_table(spec: Mapping[str, Any]) -> Html:
     """The chart's own rows, collapsed: what it shows can be read without seeing it."""
     source = spec.get("usermeta", {}).get("recalltune", {}).get("table")
     if not source or not source["rows"]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ NO_SWEEP = "No sweep was run, so there is no other setting to set against the de
 NO_CONTENDER = "No setting of the sweep differs from the default on any case."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """One chart of the report, or the reason why there is none."""
 
@@ -47,6 +48,16 @@ class Picture:
     section: int
     chart: Any = None
     why: str = ""
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """The compiled chart."""
+        return charts.compiled(self.chart)
+
+    @cached_property
+    def svg(self) -> str:
+        """The drawing, made once for the file and for the page."""
+        return charts.svg(self.spec)
 
 
 def measure_of(metric: str) -> Measure:
@@ -117,7 +128,9 @@ def _decay(journey: Journey) -> Any:
             curves[f"weibull, shape {shape:g}"] = other
     ages = np.geomspace(0.25, 730.0, 160)
     frame = pl.concat(
-        pl.DataFrame({"curve": [name] * ages.size, "age_days": ages, "weight": _weight(stage, ages)})
+        pl.DataFrame(
+            {"curve": [name] * ages.size, "age_days": ages, "weight": _weight(stage, ages)}
+        )
         for name, stage in curves.items()
     )
     rug = journey.targets.select(pl.col("age_days").drop_nulls())
@@ -340,9 +353,7 @@ def _telling_case(journey: Journey, lang: str) -> str | None:
 def _in_sample(journey: Journey) -> str:
     if journey.choice is None:
         return ""
-    return (
-        f"In sample: {journey.choice.tuned_on} of {journey.default.cases.height} cases tuned on."
-    )
+    return f"In sample: {journey.choice.tuned_on} of {journey.default.cases.height} cases tuned on."
 
 
 def _curve_name(config: RankingConfig) -> str:

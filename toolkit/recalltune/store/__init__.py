@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from recalltune.store.digest import data_digest
 from recalltune.store.files import (
-    add_holder,
     forget_file,
     known_files,
     known_searches,
-    known_turns,
     replace_memories,
+    replace_turns,
     settle_spans,
     spans_of,
+    turns_of,
 )
 from recalltune.store.lab import Lab, LockedError, open
 from recalltune.store.read import (
@@ -77,7 +77,6 @@ __all__ = [
     "Sharing",
     "Sweep",
     "Turn",
-    "add_holder",
     "data_digest",
     "estimate_tokens",
     "forget_file",
@@ -86,7 +85,6 @@ __all__ = [
     "insert_rows",
     "known_files",
     "known_searches",
-    "known_turns",
     "latest_event_at",
     "open",
     "put_texts",
@@ -102,10 +100,12 @@ __all__ = [
     "read_turns",
     "record_ledger",
     "replace_memories",
+    "replace_turns",
     "settle_spans",
     "spans_of",
     "table_schema",
     "text_hash",
+    "turns_of",
     "vector_digest",
     "write_run",
     "write_sweep",

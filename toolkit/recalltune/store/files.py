@@ -15,18 +15,18 @@ import duckdb
 import polars as pl
 
 from recalltune.store.read import read_table
-from recalltune.store.rows import IngestFile, Memory, MemorySpan
+from recalltune.store.rows import IngestFile, Memory, MemorySpan, Turn
 from recalltune.store.write import insert_rows
 
 __all__ = [
-    "add_holder",
     "forget_file",
     "known_files",
     "known_searches",
-    "known_turns",
     "replace_memories",
+    "replace_turns",
     "settle_spans",
     "spans_of",
+    "turns_of",
 ]
 
 _HAND_OVER = """
@@ -70,41 +70,27 @@ _FORGET = (
     "delete from ingest_file where path = $file",
 )
 
-_ADD_HOLDER = {
-    "turn": """
-        update turn set also_in = list_sort(list_append(also_in, $file))
-        from wanted where wanted.id = turn.turn_id
-          and turn.file <> $file and not list_contains(turn.also_in, $file)
-    """,
-    "memory_span": """
-        update memory_span set also_in = list_sort(list_append(also_in, $file))
-        from wanted where wanted.id = memory_span.memory_id
-          and memory_span.file <> $file and not list_contains(memory_span.also_in, $file)
-    """,
-}
-
-_TURNS = "select turn_id, role, text_hash from turn semi join wanted on wanted.id = turn.turn_id"
+_TURNS = "select turn.* from turn semi join wanted on wanted.id = turn.turn_id order by turn_id"
 _SEARCHES = "select query_id from search_log semi join wanted on wanted.id = search_log.query_id"
 _SPANS = """
 select * exclude (enters_at) from memory_span
 semi join wanted on wanted.id = memory_span.memory_id
 order by memory_id, version
 """
+_DELETE_TURNS = "delete from turn using wanted where wanted.id = turn.turn_id"
 _DELETE_SPANS = "delete from memory_span using wanted where wanted.id = memory_span.memory_id"
 _DELETE_MEMORIES = "delete from memory using wanted where wanted.id = memory.memory_id"
 
-_SETTLE = (
-    """
-    update memory_span set
-        superseded_at = case when m.status = 'superseded'
-                             then coalesce(m.superseded_at, successor.known_at) end,
-        retracted_at = case when m.status = 'retracted' then m.retracted_at end
-    from memory m left join (
-        select memory_id, min(known_at) as known_at from memory_span group by memory_id
-    ) successor on successor.memory_id = m.superseded_by
-    where m.memory_id = memory_span.memory_id
-    """,
-)
+_SETTLE = """
+update memory_span set
+    superseded_at = case when m.status = 'superseded'
+                         then coalesce(m.superseded_at, successor.known_at) end,
+    retracted_at = case when m.status = 'retracted' then m.retracted_at end
+from memory m left join (
+    select memory_id, min(known_at) as known_at from memory_span group by memory_id
+) successor on successor.memory_id = m.superseded_by
+where m.memory_id = memory_span.memory_id
+"""
 _LOOSE_ENDS = """
 select
     count(*) filter (status = 'superseded' and superseded_by is not null and not exists (
@@ -130,12 +116,11 @@ def known_files(con: duckdb.DuckDBPyConnection) -> dict[str, IngestFile]:
     }
 
 
-def known_turns(
-    con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str]
-) -> dict[str, tuple[str, str]]:
-    """Role and text hash of those turns that are in the lab."""
+def turns_of(con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str]) -> dict[str, Turn]:
+    """Those turns that are in the lab."""
     with _wanted(con, turn_ids):
-        return {turn: (role, text) for turn, role, text in con.sql(_TURNS).fetchall()}
+        rows = con.sql(_TURNS).pl().to_dicts()
+    return {row["turn_id"]: Turn(**row | {"meta": json.loads(row["meta"])}) for row in rows}
 
 
 def known_searches(con: duckdb.DuckDBPyConnection, query_ids: Sequence[str]) -> set[str]:
@@ -155,16 +140,17 @@ def spans_of(
     return found
 
 
-def add_holder(con: duckdb.DuckDBPyConnection, table: str, ids: Sequence[str], file: str) -> None:
-    """Note that ``file`` says the same as these rows of ``turn`` or ``memory_span``."""
-    with _wanted(con, ids):
-        con.execute(_ADD_HOLDER[table], {"file": file})
+def replace_turns(con: duckdb.DuckDBPyConnection, turns: Sequence[Turn]) -> None:
+    """Write these turns, whatever stood under their ids."""
+    with _wanted(con, [turn.turn_id for turn in turns]):
+        con.execute(_DELETE_TURNS)
+    insert_rows(con, turns)
 
 
 def replace_memories(
     con: duckdb.DuckDBPyConnection, memories: Sequence[Memory], spans: Sequence[MemorySpan]
 ) -> None:
-    """Write these memories and all spans of theirs anew, whatever stood under their ids."""
+    """Write these memories, and these spans in place of all spans of theirs."""
     with _wanted(con, [memory.memory_id for memory in memories]):
         con.execute(_DELETE_MEMORIES)
     with _wanted(con, [span.memory_id for span in spans]):
@@ -178,8 +164,7 @@ def settle_spans(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     A supersession without a time takes effect when its successor became known. One whose time
     nobody knows is never applied backwards: the memory stays current in a replay, and is counted.
     """
-    for statement in _SETTLE:
-        con.execute(statement)
+    con.execute(_SETTLE)
     dangling, undated = con.sql(_LOOSE_ENDS).fetchall()[0]
     return {
         "superseded by a memory that is not there": int(dangling),

@@ -37,7 +37,7 @@ _DTYPES: dict[str, pl.DataType] = {
 _INSERT = {table: f"insert into {table} by name select * from incoming" for table in ORDER_KEYS}
 _COLUMNS = """
 select column_name, data_type from duckdb_columns()
-where table_name = $table and schema_name = 'main' order by column_index
+where table_name = $table and not internal order by column_index
 """
 _GENERATED = {("memory_span", "enters_at")}
 _NEXT_SEQ = "select coalesce(max(seq), 0) + 1 from ledger where run_id = $run_id"

@@ -136,6 +136,22 @@ class Choice:
             f"[{self.heldout.lo:.3f}, {self.heldout.hi:.3f}]."
         )
 
+    def evidence(self) -> dict[str, Any]:
+        """Return what an export carries beside the stamp: metrics, the rival, the verdict."""
+        means = self.decision.means
+        found = {
+            f"{self.metric} tuned on": _num(means[self.decision.chosen]),
+            f"{self.metric} of the default": _num(means[self.decision.default]),
+        }
+        if self.heldout is not None:
+            found[f"{self.metric} held out"] = _num(self.heldout.mean_b)
+            found[f"{self.metric} of the default, held out"] = _num(self.heldout.mean_a)
+        return {
+            "metrics": found,
+            "chosen_over": self.default.fingerprint,
+            "verdict": self.sentence(),
+        }
+
     def record(self) -> dict[str, Any]:
         """Return the decision record as JSON-ready values: no text of the data, no clock."""
         d, e = self.decision, self.decision.evidence
