@@ -18,7 +18,7 @@ Search = Callable[[list[list[str]]], list[list[tuple[int, float]]]]
 
 
 def ours(index: PostingIndex) -> Search:
-    """Scores of all rows, then the best ten by (score, row); rows without a shared word are none."""
+    """All rows scored, then the best ten by (score, row); a row without a shared word is none."""
 
     def search(asked: list[list[str]]) -> list[list[tuple[int, float]]]:
         return [_best(index.scores(query)) for query in asked]

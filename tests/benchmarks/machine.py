@@ -13,7 +13,7 @@ from benchmarks.timing import Timed, interleaved
 
 @dataclass(frozen=True)
 class Limits:
-    """Rates of NumPy's own inner loops on one thread; a kernel of ours is told as a share of one."""
+    """Rates of NumPy's inner loops on one thread; a kernel of ours is told as a share of one."""
 
     copy_bytes: float
     """Bytes read and written a second by a copy of 64 MB."""

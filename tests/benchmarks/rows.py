@@ -1,4 +1,4 @@
-"""What a workload reports: times side by side, how many times faster ours is, and of which limit."""
+"""What a workload reports: times side by side, their ratio, and the share of a limit."""
 
 from __future__ import annotations
 

@@ -65,9 +65,8 @@ def main() -> int:
         told += found
         for row in found:
             print(row.line(), flush=True)
-        print(
-            f"  {'':<34}({name}: gate and {options.repeats} rounds, {time.perf_counter() - began:.0f} s)"
-        )
+        seconds = time.perf_counter() - began
+        print(f"  {'':<34}({name}: set-up, gate and {options.repeats} rounds, {seconds:.0f} s)")
     options.out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     record = {"limits": vars(limits), "rows": [row.record() for row in told]}
     options.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -6,6 +6,8 @@ repeats an earlier one of its document with probability 0.15, as real texts do.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,9 +26,7 @@ def documents(count: int) -> list[list[str]]:
     drawn = rng.choice(words, size=int(size.sum()), p=chance / chance.sum())
     drawn = _bursty(rng, drawn, starts)
     texts = [f"w{word}" for word in range(len(words) + 1)]
-    return [
-        [texts[w] for w in drawn[a:b].tolist()] for a, b in zip(starts, starts[1:], strict=False)
-    ]
+    return [[texts[w] for w in drawn[a:b].tolist()] for a, b in pairwise(starts.tolist())]
 
 
 def _bursty(

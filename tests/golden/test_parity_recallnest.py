@@ -17,13 +17,21 @@ from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.pipeline.run import with_profile
 from recalltune.pipeline.stage import Affine
 from recalltune.pipeline.stages import (
+    AccessBoost,
+    Active,
     Asset,
     Boundary,
     Confidence,
+    Defer,
+    EvolutionBlend,
+    FrequencyBoost,
+    HotnessBlend,
     Importance,
     Length,
     RecencyBoost,
+    SourceDiversity,
     TierDecay,
+    WeightedSum,
 )
 from recalltune.production.golden_recallnest import GROUPS, TRANSLATED
 from recalltune.production.parity import TOLERANCE, compare, main, parity, table
@@ -108,23 +116,49 @@ WRONG = {
     Asset: "asset_type_weight",
     Length: "length_norm",
     TierDecay: "weibull_decay",
+    EvolutionBlend: "evolution_blend",
+    AccessBoost: "access_count_boost",
+    HotnessBlend: "hotness_blend",
+    FrequencyBoost: "frequency_boost",
+    WeightedSum: "vector_score",
 }
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("kind", WRONG, ids=lambda kind: kind.__name__)
-def test_a_wrong_formula_makes_its_group_and_the_chain_fail(
+def test_a_wrong_formula_makes_its_group_and_the_whole_retrieval_fail(
     kind: type, golden: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = kind.affine
 
     def wrong(self: Any, candidates: Candidates) -> Affine:
         operands = right(self, candidates)
-        return Affine(np.sqrt(operands.scale) * 0.999, operands.shift, operands.clamp)
+        return Affine(operands.scale * 0.999, operands.shift * 0.999, operands.clamp)
 
     monkeypatch.setattr(kind, "affine", wrong)
     differing = set(differing_groups(golden, preset("recallnest")))
-    assert {WRONG[kind], "shared_scoring_chain", "retrieve_vector_end_to_end"} <= differing
+    assert WRONG[kind] in differing
+    # The frequency boost is in no preset; the chain starts after fusion.
+    assert ("retrieve_vector_end_to_end" in differing) is (kind is not FrequencyBoost)
+    assert ("shared_scoring_chain" in differing) is (kind not in (FrequencyBoost, WeightedSum))
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("kind", "group"),
+    [
+        (Active, "active_filter"),
+        (Defer, "mmr_defer_order"),
+        (SourceDiversity, "source_diversity"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_cut_that_does_nothing_makes_its_group_fail(
+    kind: type, group: str, golden: dict[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kind, "apply", lambda self, state, candidates, operands=None: state)
+    differing = set(differing_groups(golden, preset("recallnest")))
+    assert {group, "retrieve_vector_end_to_end"} <= differing
 
 
 @pytest.mark.shared

@@ -52,6 +52,13 @@ def test_a_format_is_known_by_content_with_a_stated_confidence(
     assert (found and found.format, found and found.confidence) == (format, confidence)
 
 
+def test_a_document_on_one_very_long_line_is_still_known_by_its_content(write):
+    padded = PAYLOAD | {"padding": "x" * (9 * 2**20)}
+    found = detect(write("a.json", padded), "a.json")
+    assert found is not None
+    assert found.format == "connector_v1"
+
+
 @pytest.mark.parametrize("content", ["{}", "[1, 2]", "plain words", '{"mapping": {}}', "\x00\x01"])
 def test_an_unknown_format_names_the_known_ones_and_what_was_seen(lab, write, content):
     with pytest.raises(SourceError, match=r"^src/x\.json:1: format not recognised.*claude_code.*"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalltune.errors import ParameterError
@@ -10,6 +10,7 @@ from recalltune.rank.quota import PACKERS, select
 
 PROJECT, USER, LOG = 0, 1, 2
 FREE = [-1, -1, -1]
+QUICK = settings(max_examples=40)  # the plain walk below is compared at full length
 
 
 def plain(layer, tokens, *, top_k, floors, caps, budget_tokens=None, packer="skip"):
@@ -170,6 +171,7 @@ def test_every_choice_equals_the_plain_walk(problem):
     assert positions(layer[0], tokens[0], **parameters) == expected
 
 
+@QUICK
 @given(problems(lanes=4))
 def test_many_lanes_at_once_are_each_lane_alone(problem):
     layer, tokens, parameters = problem
@@ -180,6 +182,7 @@ def test_many_lanes_at_once_are_each_lane_alone(problem):
             assert getattr(together, field)[lane].tolist() == getattr(alone, field)[0].tolist()
 
 
+@QUICK
 @given(problems(lanes=2), problems(lanes=2))
 def test_settings_may_differ_from_lane_to_lane(problem, other):
     layer, tokens, one = problem
@@ -199,6 +202,7 @@ def test_settings_may_differ_from_lane_to_lane(problem, other):
         assert np.flatnonzero(together.picked[lane]).tolist() == alone
 
 
+@QUICK
 @given(problems(lanes=3))
 def test_the_account_adds_up(problem):
     layer, tokens, parameters = problem
@@ -210,6 +214,7 @@ def test_the_account_adds_up(problem):
     assert (chosen.tokens.sum(axis=1) == (tokens * chosen.picked).sum(axis=1)).all()
 
 
+@QUICK
 @given(problems(lanes=3))
 def test_no_limit_is_ever_exceeded_and_padding_is_never_picked(problem):
     layer, tokens, parameters = problem
@@ -222,6 +227,7 @@ def test_no_limit_is_ever_exceeded_and_padding_is_never_picked(problem):
         assert (chosen.tokens.sum(axis=1) <= parameters["budget_tokens"]).all()
 
 
+@QUICK
 @given(problems(lanes=3, budget=False))
 def test_without_a_budget_every_floor_is_met_as_far_as_there_are_candidates(problem):
     layer, tokens, parameters = problem
@@ -229,6 +235,7 @@ def test_without_a_budget_every_floor_is_met_as_far_as_there_are_candidates(prob
     assert (chosen.picked_count >= np.minimum(parameters["floors"], chosen.candidates)).all()
 
 
+@QUICK
 @given(problems(lanes=3, budget=False))
 def test_without_a_budget_more_places_keep_a_superset(problem):
     layer, tokens, parameters = problem
@@ -237,6 +244,7 @@ def test_without_a_budget_more_places_keep_a_superset(problem):
     assert (fewer <= select(layer, tokens, **parameters).picked).all()
 
 
+@QUICK
 @given(problems(lanes=3), st.integers(0, 60), st.integers(0, 60))
 def test_a_prefix_never_uses_fewer_tokens_of_a_larger_budget(problem, budget, more):
     layer, tokens, parameters = problem
@@ -250,6 +258,7 @@ def test_a_prefix_never_uses_fewer_tokens_of_a_larger_budget(problem, budget, mo
     assert (used[0] <= used[1])[fits].all()
 
 
+@QUICK
 @given(problems(lanes=3), st.integers(0, 60), st.integers(0, 60))
 def test_a_prefix_without_floors_keeps_a_superset_under_a_larger_budget(problem, budget, more):
     layer, tokens, parameters = problem
@@ -262,6 +271,7 @@ def test_a_prefix_without_floors_keeps_a_superset_under_a_larger_budget(problem,
     assert (picked[0] <= picked[1])[fits].all()
 
 
+@QUICK
 @given(problems(lanes=2))
 def test_a_budget_for_everything_is_no_budget(problem):
     layer, tokens, parameters = problem
@@ -271,6 +281,7 @@ def test_a_budget_for_everything_is_no_budget(problem):
     assert select(layer, tokens, **parameters).picked.tolist() == free.picked.tolist()
 
 
+@QUICK
 @given(problems())
 def test_padding_and_what_stands_in_it_change_nothing(problem):
     layer, tokens, parameters = problem

@@ -542,3 +542,26 @@ def test_every_mapped_key_is_an_address_of_the_preset_with_the_same_range() -> N
         with pytest.raises(ParameterError):
             set_many(preset("recallnest"), {key.address: key.high * 1.01})
         assert key.path[0] in KNOWN_KEYS
+
+
+def test_the_documentation_names_every_key_and_its_parameter(root: Path) -> None:
+    text = (root / "docs" / "production.md").read_text(encoding="utf-8")
+    for key in KEYS:
+        name, address = key.path[0], key.address
+        if name == "categoryMinScores":
+            name, address = "categoryMinScores.*", "category_minimum.*"
+        assert f"`{name}` | `{address}`" in text
+    for stage in preset("recallnest").stages:
+        assert f"| `{stage.kind}` |" in text
+
+
+def test_a_backup_that_is_a_link_is_replaced_and_its_target_left_alone(
+    target: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("mine", encoding="utf-8")
+    backup_of(target).symlink_to(other)
+    into(target, set_many(import_recallnest(target), {"recency_boost.weight": 0.2}))
+    assert other.read_text(encoding="utf-8") == "mine"
+    assert backup_of(target).read_text(encoding="utf-8") == USER_FILE
+    assert not backup_of(target).is_symlink()

@@ -159,7 +159,8 @@ def evaluate(
         return
     other = _config(baseline)
     before = rt.evaluate(rt.candidates(lab, cases, other, encoder=encoder), other, unit=unit.value)
-    changes = [vars(rt.difference(before, result, metric)) for metric in DEFAULT_METRICS]
+    judged = [name for name in DEFAULT_METRICS if result.cases[name].drop_nulls().len()]
+    changes = [vars(rt.difference(before, result, metric)) for metric in judged]
     if json_:
         _say_json(changes)
     else:
@@ -348,7 +349,7 @@ def report(
 def main() -> None:
     """Run the command line; bad input ends in one line and exit code 2, never in a traceback."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)
     except RecalltuneError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(2)
@@ -364,6 +365,7 @@ def main() -> None:
             typer.echo(f"error: {error.format_message()}", err=True)
             sys.exit(2)
         raise
+    sys.exit(code or 0)
 
 
 if __name__ == "__main__":

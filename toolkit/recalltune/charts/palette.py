@@ -74,6 +74,8 @@ def _families(*colours: str) -> Mapping[str, str]:
 
 
 _DARK_FAMILIES = _families("#AAACAE", "#6393F7", "#FE8231", "#9FE9D3", "#B85381", "#E8EAED")
+# As the marks, but for hel847, whose mark is too dark to be read as text.
+_DARK_FAMILY_TEXT = _families("#AAACAE", "#6393F7", "#FE8231", "#9FE9D3", "#CC6B98", "#E8EAED")
 _DIVERGING = ("#A8410B", "#E0A77F", "#F4F2EE", "#8DB7DD", "#1B5FA8")
 
 LIGHT = Palette(
@@ -84,7 +86,7 @@ LIGHT = Palette(
     paper="#FFFFFF",
     layer=_layers("#214892", "#CB8026", "#3E7D64", "#830650", "#90939B"),
     layer_text=_layers("#214892", "#8F5510", "#2F6650", "#830650", "#656A73"),
-    outcome=_outcomes("#1B6FB5", "#C4500F", "#9AA0A6"),
+    outcome=_outcomes("#1B6FB5", "#C4500F", "#8C9299"),
     outcome_text=_outcomes("#1B6FB5", "#C4500F", "#5F6368"),
     family=_families("#787C83", "#5D92DB", "#E46604", "#0E4C2C", "#7D1F99", "#202124"),
     family_text=_families("#5F6368", "#2F62A8", "#A84A02", "#0E4C2C", "#7D1F99", "#202124"),
@@ -103,7 +105,7 @@ DARK = Palette(
     outcome=_outcomes("#62AEEA", "#F0854A", "#8A9099"),
     outcome_text=_outcomes("#62AEEA", "#F0854A", "#A5ABB3"),
     family=_DARK_FAMILIES,
-    family_text=_DARK_FAMILIES,
+    family_text=_DARK_FAMILY_TEXT,
     diverging=_DIVERGING,
     dropped_opacity=0.40,
 )

@@ -103,7 +103,9 @@ def _panel(
                 {"align": "right", "dx": -6} if late else {"align": "left", "dx": 6}
             )
             layers.append(
-                rule.mark_text(color=colours.muted, **style).encode(x=x, y=alt.value(8), text=alt.value("current default"))
+                rule.mark_text(color=colours.muted, **style).encode(
+                    x=x, y=alt.value(8), text=alt.value("current default")
+                )
             )  # fmt: skip
     layers += [
         on.mark_line(color=blue, strokeWidth=2).encode(x=x, y=y),

@@ -50,7 +50,8 @@ def detect(path: Path, file: str) -> Detection | None:
     """
     if path.suffix.lower() in (".md", ".markdown"):
         return Detection("markdown_folder", 1.0)
-    sampled = list(islice((line for line in read_lines(path) if line.text.strip()), _SAMPLE))
+    lines = (line for line in read_lines(path) if line.too_long or line.text.strip())
+    sampled = list(islice(lines, _SAMPLE))
     if not sampled:
         return None
     records = []

@@ -15,6 +15,7 @@ from recalltune.evaluate.run import Evaluation
 from recalltune.pipeline.explain import explain
 from recalltune.report.html import Content, Html, details, el, join, table
 from recalltune.report.story import Journey
+from recalltune.report.text import plain
 
 __all__ = ["MOST_OPENED", "case_book", "moment"]
 
@@ -22,6 +23,7 @@ MOST_OPENED = 40
 MEMORY_COLUMNS = 170
 LISTED = 10
 LANGUAGES = ("en", "zh")
+SPACE = Html(" ")
 
 
 def moment(microseconds: int | None) -> str:
@@ -85,7 +87,7 @@ def _case(journey: Journey, row: Mapping[str, Any]) -> Html:
     candidates = journey.candidates
     summary = join(
         [
-            _verdict_word(row), " ", _query(row), " ",
+            _verdict_word(row), SPACE, _query(row), SPACE,
             el("span", f"{row['kind'] or 'no kind'}, {row['lang'] or 'no language'}, "
                        f"rank {_move(row)}", class_="note"),
         ]
@@ -98,10 +100,10 @@ def _case(journey: Journey, row: Mapping[str, Any]) -> Html:
         ("smallest fix", _fix(journey, query_id)),
     ]
     told = el("dl", *(join([el("dt", name), el("dd", text)]) for name, text in facts))
-    lists = [el("h4", f"List under {journey.default_name}, the current default")]
+    lists = [el("h3", f"List under {journey.default_name}, the current default")]
     lists.append(_list(candidates, journey.default, query_id))
     if journey.contender is not None:
-        lists.append(el("h4", f"List under the {journey.contender_name} setting"))
+        lists.append(el("h3", f"List under the {journey.contender_name} setting"))
         lists.append(_list(candidates, journey.contender, query_id))
     return details(summary, told, *lists, _stages(journey, query_id))
 
@@ -117,9 +119,9 @@ def _expected(candidates: Candidates, query_id: str) -> Html:
         facts = memories_then(candidates, query_id, ids)
         for memory_id in ids:
             if facts[memory_id]["known"]:
-                text = join([f"{name}: ", _memory(facts[memory_id]["text"])])
+                text = join([el("em", name), SPACE, _memory(facts[memory_id]["text"])])
             else:
-                text = join([f"{name}: withheld, or not known when this was asked"])
+                text = join([el("em", name), SPACE, "withheld, or not known when this was asked"])
             parts.append(el("div", text))
     return join(parts) if parts else join(["an empty list, or what the case says in words"])
 
@@ -221,7 +223,7 @@ def _fix(journey: Journey, query_id: str) -> str:
 
 
 def _memory(text: str, *, strong: bool = False) -> Html:
-    return el("span", text[: 4 * MEMORY_COLUMNS], **({"class_": "target"} if strong else {}))
+    return el("span", plain(text, columns=MEMORY_COLUMNS), class_="t target" if strong else "t")
 
 
 def _query(row: Mapping[str, Any]) -> Html:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,20 +13,28 @@ import polars as pl
 
 from recalltune.candidates.build import candidates
 from recalltune.candidates.table import Candidates
-from recalltune.encode import Encoder, resolve
+from recalltune.candidates.world import SpanTable
+from recalltune.encode import resolve
 from recalltune.errors import ParameterError
 from recalltune.evaluate.cases import load_cases
-from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
+from recalltune.evaluate.run import Evaluation, evaluate
 from recalltune.ingest import ImportReport, ingest
-from recalltune.pipeline.config import RankingConfig, preset
+from recalltune.pipeline.config import preset
 from recalltune.production.export import export
 from recalltune.production.provenance import Provenance
 from recalltune.report.files import write_private
-from recalltune.report.journey import Journey, write_journey
+from recalltune.report.journey import (
+    METRICS,
+    Journey,
+    preset_runs,
+    write_journey,
+    write_picture,
+)
+from recalltune.report.pictures import Picture, layer_profile
 from recalltune.report.terminal import choice_lines, import_lines, interval
-from recalltune.store import Lab, open, read_memories
+from recalltune.store import Lab, data_digest, open, read_cases, read_memories, read_spans
 from recalltune.sweep.choose import Choice, choose, difference
-from recalltune.sweep.engine import sweep
+from recalltune.sweep.engine import SweepResult, sweep
 from recalltune.sweep.saving import save_sweep
 from recalltune.sweep.space import Space
 from recalltune.version import code_digest
@@ -35,8 +43,7 @@ __all__ = ["DEMO_SPACE", "demo_lab", "run_demo"]
 
 CASES = "demo"
 DEFAULT = "textbook"
-PRESETS = ("textbook", "recallnest")
-METRICS = (*DEFAULT_METRICS, "recall@5")
+PRESETS = ("recallnest",)
 
 DEMO_SPACE: dict[str, list[Any]] = {
     "rrf.rrf_k": [10, 60],
@@ -106,7 +113,10 @@ def run_demo(
     for stale in (db, out / "demo.duckdb.wal"):
         stale.unlink(missing_ok=True)
     lab, imported, cases_told = demo_lab(data, db)
-    steps.tell("import", *import_lines(imported), *_layers(lab), cases_told)
+    first = _first_picture(lab, out)
+    steps.tell(
+        "import", *import_lines(imported), *_layers(lab), cases_told, f"{out / first.name}.png"
+    )
 
     chosen_encoder, reason = resolve(encoder)
     base = preset(DEFAULT)
@@ -117,7 +127,8 @@ def run_demo(
         f"{memories:,} memories, {table.queries.height} queries   {reason}",
     )
 
-    results = _presets(lab, table, chosen_encoder)
+    results = {DEFAULT: evaluate(table, base, metrics=METRICS)}
+    results |= preset_runs(lab, CASES, table, base, names=PRESETS, encoder=chosen_encoder)
     steps.tell("presets", *_preset_lines(results))
 
     result = sweep(table, base, Space(DEMO_SPACE))
@@ -130,12 +141,43 @@ def run_demo(
     exported = _export(choice, table, data, out)
     steps.tell("export", *exported)
 
-    journey = Journey(imported, table, results, result, choice)
-    pictures = write_journey(journey, out)
-    write_private(out / "demo.json", _record(journey))
-    steps.tell("report", f"{len(pictures)} charts as PNG, report.html, demo.json")
-    say(str(out / "report.html"))
-    return out / "report.html"
+    journey = Journey(
+        imported,
+        table,
+        results,
+        result,
+        choice,
+        exported=tuple(exported),
+        commands=_commands(out, sweep_id),
+    )
+    page, *charts = write_journey(journey, out, drawn=[first])
+    write_private(out / "demo.json", _record(imported, results, result, choice))
+    kilobytes = page.stat().st_size // 1000
+    steps.tell("report", f"{len(charts)} charts as PNG, demo.json, report.html {kilobytes:,} kB")
+    say(str(page))
+    return page
+
+
+def _first_picture(lab: Lab, out: Path) -> Picture:
+    """The layers over time, drawn before anything is embedded or ranked."""
+    with lab.reading() as con:
+        spans = SpanTable.of(read_spans(con), "everyone")
+        asked = read_cases(con, CASES)["asked_at"].drop_nulls().to_list()
+        data = data_digest(con)
+    picture = layer_profile(spans.frame, asked, data=data[:8])
+    write_picture(picture, out)
+    return picture
+
+
+def _commands(out: Path, sweep_id: str) -> tuple[str, ...]:
+    """The steps of the demo, one command each."""
+    db = out / "demo.duckdb"
+    return (
+        "make demo",
+        f"recalltune evaluate --db {db} --cases {CASES} --config {DEFAULT}",
+        f"recalltune choose --db {db} --sweep {sweep_id} --out {out / 'chosen.toml'}",
+        f"recalltune report --db {db} --cases {CASES} --out {out / 'again.html'}",
+    )
 
 
 def _layers(lab: Lab) -> list[str]:
@@ -147,22 +189,7 @@ def _layers(lab: Lab) -> list[str]:
     return [f"{told}   superseded {superseded}"]
 
 
-def _presets(lab: Lab, table: Candidates, encoder: Encoder | None) -> dict[str, Evaluation]:
-    results = {}
-    for name in PRESETS:
-        config: RankingConfig = preset(name)
-        if config.arms.lexical is None and encoder is None:
-            continue
-        mine = (
-            table
-            if table.stamp.setup == config.setup
-            else candidates(lab, CASES, config, encoder=encoder)
-        )
-        results[name] = evaluate(mine, config, metrics=METRICS)
-    return results
-
-
-def _preset_lines(results: dict[str, Evaluation]) -> list[str]:
+def _preset_lines(results: Mapping[str, Evaluation]) -> list[str]:
     lines = [f"{'':<14}{'nDCG@10':<24}{'all found@10':<24}{'passed':<10}{'tokens':>8}"]
     for name, result in results.items():
         summary = {row["metric"]: row for row in result.summary().to_dicts()}
@@ -193,20 +220,20 @@ def _export(choice: Choice, table: Candidates, data: Path, out: Path) -> list[st
     return [f"{out / 'chosen.toml'}, {out / 'chosen.json'}", *str(report).splitlines()]
 
 
-def _record(journey: Journey) -> str:
+def _record(
+    imported: ImportReport,
+    results: Mapping[str, Evaluation],
+    result: SweepResult,
+    choice: Choice,
+) -> str:
     """Every number the terminal showed, for the README and its test."""
-    imported = journey.imported.frame.select(pl.col("read", "kept", "dropped").sum())
+    counted = imported.frame.select(pl.col("read", "kept", "dropped").sum())
     return json.dumps(
         {
-            "import": imported.row(0, named=True),
-            "presets": {
-                name: result.summary().to_dicts() for name, result in journey.results.items()
-            },
-            "sweep": {
-                "settings": journey.sweep.points.height,
-                "cases": journey.sweep.cases.height,
-            },
-            "choice": journey.choice.record(),
+            "import": counted.row(0, named=True),
+            "presets": {name: run.summary().to_dicts() for name, run in results.items()},
+            "sweep": {"settings": result.points.height, "cases": result.cases.height},
+            "choice": choice.record(),
             "code": code_digest(),
         },
         indent=2,

@@ -23,6 +23,7 @@ __all__ = [
     "details",
     "el",
     "join",
+    "lines_of",
     "long_text",
     "page",
     "section",
@@ -70,6 +71,14 @@ def join(content: Iterable[Content]) -> Html:
 def long_text(text: str, *, columns: int = 2_000) -> Html:
     """Escaped text that may be longer than one line of the case book: a sentence of ours."""
     return Html(escaped(text, columns=columns))
+
+
+def lines_of(lines: Iterable[str], *, columns: int = 200) -> Html:
+    """Return preformatted lines with their indentation, each made harmless."""
+    return el(
+        "pre",
+        Html("\n".join(html.escape(plain(line, columns=columns), quote=True) for line in lines)),
+    )
 
 
 def _shown(part: Content) -> str:
@@ -217,7 +226,8 @@ pre{background:var(--soft);padding:10px 12px;border-radius:6px;overflow-x:auto}
 table{border-collapse:collapse;font-size:13.5px;width:100%}
 caption{text-align:left;padding:0 0 6px}
 th,td{text-align:left;vertical-align:top;padding:4px 10px 4px 0;border-bottom:1px solid var(--line);
-overflow-wrap:anywhere;min-width:3.2em}
+overflow-wrap:break-word}
+.t,q,dd{overflow-wrap:anywhere}
 thead th{color:var(--muted);font-weight:600}
 tbody th{font-weight:500}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap;overflow-wrap:normal}

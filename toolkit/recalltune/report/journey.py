@@ -55,6 +55,7 @@ def write_journey(
     out: Path,
     *,
     page_name: str = "report.html",
+    drawn: Sequence[Picture] = (),
     say: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Write the page and one PNG a chart into ``out``; return the paths, the page first.
@@ -63,6 +64,8 @@ def write_journey(
     ----------
     page_name
         File name of the page.
+    drawn
+        Pictures made and written before; they are used as they are.
     say
         Receives the name of each picture when it is there.
 
@@ -72,15 +75,20 @@ def write_journey(
         If the page would be larger than 4 MB.
     """
     out.mkdir(mode=0o700, parents=True, exist_ok=True)
-    written, drawn = [], []
+    there = {picture.name for picture in drawn}
+    written, shown = [], []
     with using("light"):
-        for picture in pictures(journey):
-            drawn.append(picture)
-            if picture.chart is not None:
+        for picture in pictures(journey, drawn=drawn):
+            shown.append(picture)
+            if picture.chart is None:
+                continue
+            if picture.name in there:
+                written.append(out / f"{picture.name}.png")
+            else:
                 written.append(write_picture(picture, out))
-                if say is not None:
-                    say(picture.name)
-        text = page(journey.question, TITLES, sections(journey, drawn), lang="en")
+            if say is not None:
+                say(picture.name)
+        text = page(journey.question, TITLES, sections(journey, shown), lang="en")
     size = len(text.encode("utf-8"))
     if size > LARGEST_PAGE:
         message = f"the report would take {size:,} bytes, more than {LARGEST_PAGE:,}"

@@ -6,7 +6,7 @@ says why instead of a chart. Every title is a finding computed from the frame th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from recalltune import charts
-from recalltune.candidates.table import Candidates
 from recalltune.charts import Measure, Stamp
 from recalltune.charts.findings import TOO_FEW
 from recalltune.evaluate.paired import higher_is_better
@@ -31,6 +30,7 @@ from recalltune.sweep.views import binding, frontier, line, surface
 __all__ = ["Picture", "layer_profile", "measure_of", "pictures"]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST = "01_layers_over_time"
 PRESET_METRICS = ("ndcg@10", "recall_all@10", "passed", "tokens")
 HALF_LIFE = "decay.half_life_days"
 SMALLEST_SLICE = 10
@@ -67,22 +67,41 @@ def measure_of(metric: str) -> Measure:
     return Measure(label_of(metric), higher_is_better=higher_is_better(metric))
 
 
-def layer_profile(candidates: Candidates) -> Picture:
-    """What is in the memory, month by month: the first picture a run can draw."""
-    asked = candidates.queries["asked_at"].drop_nulls().to_list()
-    frame = layers_over_time(candidates.spans).rename({"tokens": "median_tokens"})
+def layer_profile(spans: pl.DataFrame, asked: Sequence[int], *, data: str = "") -> Picture:
+    """What is in the memory, month by month: the first picture a run can draw.
+
+    Parameters
+    ----------
+    spans
+        Told spans, as in ``candidates.spans``.
+    asked
+        Microseconds since 1970, UTC: when the eval cases are asked.
+    data
+        Digest of the data, for the stamp.
+    """
+    frame = layers_over_time(spans).rename({"tokens": "median_tokens"})
     chart = charts.profile(
         frame,
         form="over_time",
         cases_span=(_moment(min(asked)), _moment(max(asked))) if asked else None,
-        stamp=Stamp(data=candidates.stamp.data),
+        stamp=Stamp(data=data),
     )
-    return Picture("01_layers_over_time", 2, chart)
+    return Picture(FIRST, 2, chart)
 
 
-def pictures(journey: Journey) -> Iterator[Picture]:
-    """Yield the charts of a journey in the order of its sections."""
+def pictures(journey: Journey, *, drawn: Sequence[Picture] = ()) -> Iterator[Picture]:
+    """Yield the charts of a journey in the order of its sections.
+
+    Parameters
+    ----------
+    drawn
+        Pictures that exist already; they are not made again.
+    """
+    there = {picture.name: picture for picture in drawn}
     for name, section, make in _MAKERS:
+        if name in there:
+            yield there[name]
+            continue
         made = make(journey)
         if isinstance(made, str):
             yield Picture(name, section, why=made)
@@ -91,7 +110,8 @@ def pictures(journey: Journey) -> Iterator[Picture]:
 
 
 def _layers(journey: Journey) -> Any:
-    return layer_profile(journey.candidates).chart
+    asked = journey.candidates.queries["asked_at"].drop_nulls().to_list()
+    return layer_profile(journey.candidates.spans, asked, data=journey.candidates.stamp.data).chart
 
 
 def _presets(journey: Journey) -> Any:
@@ -385,7 +405,7 @@ def _moment(microseconds: int) -> datetime:
 
 
 _MAKERS: tuple[tuple[str, int, Callable[[Journey], Any]], ...] = (
-    ("01_layers_over_time", 2, _layers),
+    (FIRST, 2, _layers),
     ("02_presets", 3, _presets),
     ("03_lost_targets", 4, _lost),
     ("04_decay_curves", 5, _decay),

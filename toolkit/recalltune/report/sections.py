@@ -15,8 +15,21 @@ from recalltune.charts.findings import TOO_FEW
 from recalltune.evaluate.paired import higher_is_better
 from recalltune.evaluate.query_views import loss_stages
 from recalltune.evaluate.views import compare, label_of, slices
+from recalltune.pipeline.address import effective
+from recalltune.pipeline.config import RankingConfig
 from recalltune.report.casebook import case_book, moment
-from recalltune.report.html import Content, Html, chart_image, el, join, long_text, section, table
+from recalltune.report.deciding import cost_lines, cost_of
+from recalltune.report.html import (
+    Content,
+    Html,
+    chart_image,
+    el,
+    join,
+    lines_of,
+    long_text,
+    section,
+    table,
+)
 from recalltune.report.pictures import NO_CONTENDER, NO_SWEEP, Picture
 from recalltune.report.story import Journey
 from recalltune.report.terms import GLOSSARY
@@ -24,6 +37,25 @@ from recalltune.sweep.views import binding
 from recalltune.version import VERSION, code_digest
 
 __all__ = ["TITLES", "sections"]
+
+INTRODUCTION = (
+    "An agent is asked something and recalls a few memories out of many. This page compares ways "
+    "of ranking them on questions whose right memories are known, each asked against the memory "
+    "as it stood at that moment."
+)
+COUNTED = {
+    "untold_spans": "items nobody was told: withheld from everything",
+    "untimed_candidates": "candidates without a date: no stage that looks at age moves them",
+    "missing_salience": "candidates without a salience: their factor is 1",
+    "future_timestamps": "candidates dated after the question: counted as age 0",
+    "same_instant": "memories that appear at the very moment of a question: not seen by it",
+    "cases_without_target": "cases that expect no memory: their ranking metrics are undefined",
+    "labels_not_yet": "labels whose memory did not exist yet: they judge nothing",
+    "empty_lists": "cases that are shown nothing",
+    "zero_vectors": "memories without a direction: the dense arm never proposes them",
+    "abstained_queries": "questions without a direction: lexical only",
+    "dense_arm_missing": "no embedding model could run: lexical only",
+}
 
 TITLES: tuple[tuple[int, str], ...] = (
     (1, "Verdict"),
@@ -76,26 +108,39 @@ def _figure(picture: Picture) -> Html:
 
 
 def _verdict(journey: Journey, figures_: Sequence[Html]) -> Html:
-    parts: list[Content] = [el("p", journey.question)]
     choice = journey.choice
     if choice is None:
-        word = "no decision"
+        word = "No decision"
         told = f"{NO_SWEEP} The page describes the current default only."
     else:
-        verdict = choice.decision.verdict
-        word = "change" if journey.changed else "keep the default"
-        if verdict == "few_clusters":
-            word = "cannot decide"
+        word = "Change the default" if journey.changed else "Keep the default"
+        if choice.decision.verdict == "few_clusters":
+            word = "Cannot decide"
         told = choice.sentence()
-    parts += [el("p", word, class_="verdict"), el("p", long_text(told))]
+    parts: list[Content] = [
+        el("p", INTRODUCTION, class_="note"),
+        el("p", word, class_="verdict"),
+        el("p", long_text(told)),
+        el("div", *_cards(journey), class_="cards"),
+    ]
     if choice is not None and choice.changes:
         rows = [
-            [address, _value(old), _value(new)] for address, (old, new) in choice.changes.items()
+            [address, _in_effect(choice.default, address, old), _value(new)]
+            for address, (old, new) in choice.changes.items()
         ]
-        parts.append(table(["parameter", "current default", "chosen"], rows))
-    parts.append(el("div", *_cards(journey), class_="cards"))
+        parts.append(table(["parameter that changes", "current default", "chosen"], rows))
+    if journey.changed and journey.contender is not None:
+        lines = cost_lines(cost_of(journey.default, journey.contender, journey.metric))
+        parts.append(el("h3", "What it costs, on all cases"))
+        parts.append(el("ul", *(el("li", long_text(line)) for line in lines)))
     parts.append(el("p", f"Stamp: {_fingerprints(journey)}", class_="stamp"))
     return join([*parts, *figures_])
+
+
+def _in_effect(config: RankingConfig, address: str, value: Any) -> str:
+    if effective(config, address) is None and value is not None:
+        return f"{_value(value)}, not in use"
+    return _value(value)
 
 
 def _cards(journey: Journey) -> list[Html]:
@@ -180,7 +225,11 @@ def _compared(journey: Journey, figures_: Sequence[Html]) -> Html:
         for name, run in journey.runs.items()
     ]
     parts.append(table(["setting", "config", "arms", "stages"], rows, caption="Settings compared"))
-    seen = [[name.replace("_", " "), f"{n:,}"] for name, n in journey.default.counts.items() if n]
+    seen = [
+        [COUNTED.get(name, name.replace("_", " ")), f"{n:,}"]
+        for name, n in journey.default.counts.items()
+        if n
+    ]
     if seen:
         parts.append(
             table(["counted, not hidden", "n"], seen, numeric=(1,),
@@ -247,7 +296,15 @@ def _lost(journey: Journey, figures_: Sequence[Html]) -> Html:
         runs[journey.contender_name] = journey.contender_config
     for name, config in runs.items():
         for row in loss_stages(journey.candidates, config).iter_rows(named=True):
-            rows.append([name, row["stage"], str(row["alive"]), str(row["lost"]), row["reason"]])
+            rows.append(
+                [
+                    name,
+                    row["stage"],
+                    str(row["alive"]),
+                    str(row["lost"]),
+                    row["reason"] if row["lost"] else "",
+                ]
+            )
     told = el(
         "p",
         "A target is counted at the first step that loses it. What the arms do not propose no "
@@ -382,10 +439,12 @@ def _production(journey: Journey, figures_: Sequence[Html]) -> Html:
     del figures_
     if not journey.exported:
         return el("p", "Nothing was exported in this run; see the commands below.")
-    lines = "\n".join(journey.exported)
-    return join(
-        [el("pre", join(join([long_text(line), Html("\n")]) for line in lines.split("\n")))]
+    told = el(
+        "p",
+        "Values that change in the production file, and what it cannot take. Untouched bytes of "
+        "the file stay as they were; the file before the change is kept beside it.",
     )
+    return join([told, lines_of(line for text in journey.exported for line in text.split("\n"))])
 
 
 def _limits(journey: Journey, figures_: Sequence[Html]) -> Html:
@@ -408,8 +467,8 @@ def _limits(journey: Journey, figures_: Sequence[Html]) -> Html:
         needed = d.evidence.cases_needed
         if needed is not None:
             said.append(
-                f"To see a difference of {d.target_gain:g} about {needed:,} cases are needed; "
-                f"there are {d.n_cases:,} in {d.n_clusters:,} sessions."
+                f"To see a difference of {d.target_gain:g} about {_about(needed):,} cases are "
+                f"needed; there are {d.n_cases:,} in {d.n_clusters:,} sessions."
             )
         if d.dropped:
             said.append(
@@ -459,8 +518,14 @@ def _stamp(journey: Journey, figures_: Sequence[Html]) -> Html:
     parts: list[Content] = [table(["what", "fingerprint"], rows)]
     if journey.commands:
         parts.append(el("h3", "Commands to repeat this"))
-        parts.append(el("pre", join(join([long_text(c), Html("\n")]) for c in journey.commands)))
+        parts.append(lines_of(journey.commands))
     return join(parts)
+
+
+def _about(count: int) -> int:
+    """A count to two significant digits, rounded up: it is an estimate."""
+    step = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // step) * step
 
 
 def _fingerprints(journey: Journey) -> str:

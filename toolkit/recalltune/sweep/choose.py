@@ -53,7 +53,8 @@ def difference(a: Evaluation, b: Evaluation, metric: str) -> Difference:
     ContractError
         If the two evaluations differ in cases, data or encoder.
     """
-    if reason := a.stamp.refusal(b.stamp):
+    # Two runs over the very same table may be compared even where its encoder is missing.
+    if a.stamp != b.stamp and (reason := a.stamp.refusal(b.stamp)):
         message = f"these two runs are not compared: {reason}"
         raise ContractError(message)
     if a.cases["query_id"].to_list() != b.cases["query_id"].to_list():
@@ -65,6 +66,9 @@ def difference(a: Evaluation, b: Evaluation, metric: str) -> Difference:
             "b": b.cases[metric].cast(pl.Float64),
         }
     ).drop_nulls()
+    if both.height == 0:
+        message = f"{metric} is undefined for every case; label some targets or choose another"
+        raise ParameterError(message)
     clusters = Clusters.of(both["cluster"].to_list())
     change = (both["b"] - both["a"]).to_numpy()
     span = 1.0 if metric == "passed" or metric == "tokens" else parse_metric(metric)[0].span

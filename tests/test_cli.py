@@ -1,0 +1,133 @@
+"""The shell: every verb does its one call, and bad input ends in one line and exit code 2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from small_lab import Ask, Note, make_lab
+
+NOTES = [
+    Note(f"m{n:02d}", f"tea {word} note", float(n), layer=layer)
+    for n, (word, layer) in enumerate(
+        [("garden", "log"), ("server", "project"), ("backup", "log"), ("release", "user")] * 3
+    )
+]
+ASKS = [
+    Ask(f"c{n}", word, 20.0, (f"m{n:02d}",), session=f"s{n}", split=("tune", "held_out")[n % 2])
+    for n, word in enumerate(["garden", "server", "backup", "release"])
+]
+LEXICAL = """
+[arms.lexical]
+[[stages]]
+kind = "rrf"
+[[stages]]
+kind = "decay"
+family = "none"
+[[stages]]
+kind = "select"
+top_k = 3
+"""
+
+
+def call(*words: str | Path, code: int = 0) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "recalltune.cli", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    make_lab(tmp_path / "lab.duckdb", NOTES, ASKS)
+    (tmp_path / "lexical.toml").write_text(LEXICAL, encoding="utf-8")
+    (tmp_path / "space.toml").write_text(
+        '[space]\n"decay.family" = ["none", "exponential"]\n', encoding="utf-8"
+    )
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_from_a_sweep_to_an_exported_file_with_its_evidence(files: Path) -> None:
+    db, config = files / "lab.duckdb", files / "lexical.toml"
+    common = ("--db", db, "--cases", "s", "--config", config)
+    told = call("sweep", *common, "--space", files / "space.toml")
+    sweep_id = told.split("sweep ")[-1].split()[0]
+    chosen = files / "chosen.toml"
+    said = call("choose", "--db", db, "--sweep", sweep_id, "--out", chosen)
+    assert "default stays" in " ".join(said.split())
+    exported = files / "chosen.json"
+    call("export", chosen, "--to", "json", "--into", exported, "--db", db)
+    content = json.loads(exported.read_text(encoding="utf-8"))
+    assert content["fingerprints"]["chosen_over"]
+    assert content["metrics"]["ndcg@10 held out"] is not None
+    assert oct(exported.stat().st_mode & 0o777) == "0o600"
+
+
+@pytest.mark.slow
+def test_an_export_whose_data_moved_on_is_a_finding(files: Path) -> None:
+    chosen = files / "lexical.toml"
+    told = call(
+        "export", chosen, "--into", files / "x.json", "--db", files / "lab.duckdb", code=1
+    )
+    assert "marked: no evidence" in told
+    assert "finding: the evidence is from data not known" in told
+
+
+@pytest.mark.slow
+def test_evaluate_explain_and_replay_say_what_they_found(files: Path) -> None:
+    db, config = files / "lab.duckdb", files / "lexical.toml"
+    table = call("evaluate", "--db", db, "--cases", "s", "--config", config, "--by", "lang")
+    assert "ndcg@10" in table
+    parsed = json.loads(
+        call("evaluate", "--db", db, "--cases", "s", "--config", config, "--json")
+    )
+    assert parsed["summary"][0]["n"] == 4
+    compared = call(
+        "evaluate", "--db", db, "--cases", "s", "--config", config, "--baseline", config
+    )
+    assert "recall_all@10" in compared
+    shown = call("explain", "--db", db, "--config", config, "garden", "--scope", "team")
+    assert "m00" in shown
+    assert "rrf" in shown
+    case = call("explain", "--db", db, "--config", config, "--case", "s/c1")
+    assert "m01" in case
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["evaluate", "--db", "absent.duckdb", "--cases", "s", "--config", "textbook"], "--db"),
+        (["evaluate", "--db", "{db}", "--cases", "t", "--config", "{config}"], "known: s"),
+        (["evaluate", "--db", "{db}", "--cases", "s", "--config", "textbok"], "nearest: 'textbook'"),
+        (["explain", "--db", "{db}", "--config", "{config}"], "exactly one"),
+        (["explain", "--db", "{db}", "--config", "{config}", "x", "--at", "noon"], "ISO 8601"),
+        (["explain", "--db", "{db}", "--config", "{config}", "x", "--at", "2026-01-01"], "time zone"),
+        (["sweep", "--db", "{db}", "--cases", "s"], "Missing option"),
+        (["choose", "--db", "{db}", "--sweep", "nothing"], "sweep_id must exist"),
+        (["ingest", "--db", "{db}", "absent.jsonl"], "absent.jsonl"),
+        (["export", "{config}", "--to", "csv", "--into", "x"], "to must be one of"),
+        (["fly"], "No such command"),
+    ],
+)
+def test_bad_input_ends_in_one_line_and_exit_code_2(
+    files: Path, words: list[str], told: str
+) -> None:
+    places = {"db": files / "lab.duckdb", "config": files / "lexical.toml"}
+    assert told in call(*(word.format(**places) for word in words), code=2)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["demo", "ingest", "cases", "evaluate", "explain", "replay", "sweep", "choose", "export", "report"],
+)
+def test_every_verb_has_help_with_an_example(verb: str) -> None:
+    assert "Example: recalltune" in " ".join(call(verb, "--help").split())

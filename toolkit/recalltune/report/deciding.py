@@ -1,0 +1,644 @@
+"""decision: the last cell of a notebook. A comparison in; a table to read and a checked file out.
+
+The verdict is computed, never typed. Three things are refused: a change whose corrected interval
+holds 0 and that saves nothing; a quality claim from cases that were tuned on without the words
+*in sample*; a decision over runs whose data, cases or encoder differ.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+from pydantic import Field
+
+from recalltune.charts import figures
+from recalltune.charts.findings import TOO_FEW
+from recalltune.errors import ContractError, ParameterError, Settings, checked
+from recalltune.evaluate.paired import check_comparable, higher_is_better, paired_runs
+from recalltune.evaluate.run import Evaluation
+from recalltune.evaluate.views import label_of, slices
+from recalltune.pipeline.address import addresses
+from recalltune.pipeline.config import RankingConfig
+from recalltune.report.files import write_private
+from recalltune.report.html import Html, el, join, long_text, table
+from recalltune.sweep.choose import Choice
+from recalltune.sweep.engine import SweepResult
+from recalltune.sweep.views import binding
+from recalltune.version import code_digest
+
+__all__ = [
+    "Cost",
+    "DecisionCard",
+    "DecisionRecord",
+    "cost_lines",
+    "cost_of",
+    "decision",
+    "decision_rows",
+    "decision_table",
+    "read_decisions",
+]
+
+Verdict = Literal["keep", "change", "cannot decide"]
+IN_SAMPLE = "in sample"
+MARGIN = 0.01
+EXAMPLES = 3
+# Where a claim speaks of quality, in the languages notebooks are written in.
+_QUALITY = (
+    "gain", "better", "improv", "rais", "higher", "lower", "cost", "lose", "wors", "更好", "提高",
+)  # fmt: skip
+
+
+class ParameterChange(Settings):
+    """One parameter that changes."""
+
+    address: str
+    default: Any = None
+    chosen: Any = None
+
+
+class Effect(Settings):
+    """The difference that the decision rests on."""
+
+    metric: str
+    default: float | None
+    chosen: float | None
+    difference: float | None
+    lo: float | None
+    hi: float | None
+    n: int = Field(ge=0)
+    correction: str
+    """How the interval allows for the settings that were looked at."""
+    basis: Literal["in sample", "held out"]
+
+
+class LosingSlice(Settings):
+    """A slice in which the choice costs beyond noise."""
+
+    by: str
+    slice: str
+    difference: float
+    lo: float
+    hi: float
+    n: int
+
+
+class Cost(Settings):
+    """What the choice costs."""
+
+    tokens: float | None = None
+    """Tokens a query, chosen minus default."""
+    tokens_lo: float | None = None
+    tokens_hi: float | None = None
+    losing_slices: tuple[LosingSlice, ...] = ()
+    flips_to_failure: int = 0
+    flips_to_pass: int = 0
+    examples: tuple[str, ...] = ()
+    """Ids of up to three cases that fail now."""
+
+
+class NotDecided(Settings):
+    """What the cases leave open."""
+
+    tie_set: int | None = None
+    tie_ranges: dict[str, list[Any]] = Field(default_factory=dict)
+    not_binding: tuple[str, ...] = ()
+    small_slices: tuple[str, ...] = ()
+    cases_needed: int | None = None
+    """To see a difference of 0.01."""
+
+
+class DecisionRecord(Settings):
+    """One decision, as the exporter and the report read it."""
+
+    number: str = Field(pattern=r"^[0-9a-z_]{1,40}$")
+    question: str = Field(min_length=3, max_length=300)
+    verdict: Verdict
+    claim: str = Field(max_length=1_000)
+    changes: tuple[ParameterChange, ...] = ()
+    effect: Effect | None = None
+    cost: Cost = Cost()
+    not_decided: NotDecided = NotDecided()
+    would_change_it: str = Field(min_length=3, max_length=600)
+    stamp: dict[str, str]
+
+
+@dataclass(frozen=True)
+class DecisionCard:
+    """A decision as a notebook shows it, with the file it was written to."""
+
+    record: DecisionRecord
+    path: Path
+
+    def _repr_html_(self) -> str:
+        return str(decision_table(self.record))
+
+    def __str__(self) -> str:
+        rows = decision_rows(self.record)
+        return "\n".join(f"{name:<16}{line}" for name, lines in rows for line in lines)
+
+    __repr__ = __str__
+
+
+def decision(
+    question: str,
+    *,
+    number: int | str,
+    would_change_it: str,
+    choice: Choice | None = None,
+    default: Evaluation | None = None,
+    chosen: Evaluation | None = None,
+    sweep: SweepResult | None = None,
+    metric: str = "ndcg@10",
+    verdict: Verdict | None = None,
+    claim: str = "",
+    tuned_on: bool | None = None,
+    settings_looked_at: int = 1,
+    notebook: str = "",
+    out: str | Path = "out",
+) -> DecisionCard:
+    """Decide, say on what evidence, and write ``<out>/decisions/NN.json``.
+
+    Give a ``choice`` from a sweep, two evaluations to compare, or both (the evaluations then
+    give the costs). With neither, the decision is about data or procedure: it is *keep* or
+    *cannot decide*, as ``verdict`` says.
+
+    Parameters
+    ----------
+    question
+        What the notebook asks.
+    number
+        Of the notebook; names the file.
+    would_change_it
+        The observation that would reverse the decision, and where it would be seen.
+    choice
+        From `choose`; the corrected evidence.
+    default, chosen
+        Evaluations of the current default and of what is proposed, on the same cases.
+    sweep
+        The sweep behind the choice; names the parameters that do not bind.
+    metric
+        The metric that decides, where there is no choice.
+    verdict
+        Only to be more careful than the evidence: *keep* or *cannot decide* instead of *change*.
+    claim
+        A sentence of the notebook's own; by default it is computed.
+    tuned_on
+        Whether the compared cases were tuned on; by default yes with a choice that has no
+        held-out result, and where more than one setting was looked at.
+    settings_looked_at
+        Without a choice: how many settings the proposed one was picked from. The interval is
+        widened to level 1 - 0.05 / settings.
+    notebook
+        File name, for the stamp.
+    out
+        Folder of the run.
+
+    Returns
+    -------
+    DecisionCard
+        Shows itself as a table; ``record`` and ``path`` hold the rest.
+
+    Raises
+    ------
+    ParameterError
+        If the verdict or claim says more than the evidence.
+    ContractError
+        If runs differ in data, cases or encoder.
+    """
+    if (default is None) != (chosen is None):
+        raise ParameterError("give both evaluations, default and chosen, or neither")
+    if default is not None and chosen is not None:
+        check_comparable(default, chosen)
+    if choice is not None:
+        _check_same_story(choice, default, chosen, sweep)
+    effect = _effect(choice, default, chosen, metric, tuned_on, settings_looked_at)
+    deciding = choice.metric if choice else metric
+    cost = Cost() if default is None or chosen is None else cost_of(default, chosen, deciding)
+    allowed = _allowed(choice, effect, cost)
+    final = _final(verdict, allowed, has_evidence=effect is not None)
+    record = checked(
+        DecisionRecord,
+        {
+            "number": f"{number:02d}" if isinstance(number, int) else number,
+            "question": question,
+            "verdict": final,
+            "claim": _claim(claim, final, choice, effect, verdict),
+            "changes": _changes(choice, default, chosen) if final == "change" else (),
+            "effect": effect,
+            "cost": cost,
+            "not_decided": _open(
+                choice, default, chosen, sweep, choice.metric if choice else metric
+            ),
+            "would_change_it": would_change_it,
+            "stamp": _stamp(choice, default, chosen, notebook),
+        },
+        where="decision",
+    )
+    folder = Path(out) / "decisions"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    text = json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=2, allow_nan=False)
+    return DecisionCard(record, write_private(folder / f"{record.number}.json", text + "\n"))
+
+
+def read_decisions(out: str | Path = "out") -> list[DecisionRecord]:
+    """Read the decisions of a run, by number.
+
+    Raises
+    ------
+    ParameterError
+        If a file does not hold a valid decision; the message names it.
+    """
+    found = []
+    for path in sorted((Path(out) / "decisions").glob("*.json")):
+        try:
+            found.append(DecisionRecord.model_validate_json(path.read_text(encoding="utf-8")))
+        except ValueError as error:
+            message = f"{path}: not a decision: {str(error).splitlines()[0]}"
+            raise ParameterError(message) from None
+    return found
+
+
+def _check_same_story(
+    choice: Choice,
+    default: Evaluation | None,
+    chosen: Evaluation | None,
+    sweep: SweepResult | None,
+) -> None:
+    for name, run, config in (
+        ("default", default, choice.default),
+        ("chosen", chosen, choice.chosen),
+    ):
+        if run is None:
+            continue
+        if run.config.fingerprint != config.fingerprint:
+            message = (
+                f"{name} is config {run.config.fingerprint}, the choice speaks of "
+                f"{config.fingerprint}; evaluate choice.{name}"
+            )
+            raise ContractError(message)
+        for what, mine, theirs in (
+            ("data", run.stamp.data, choice.stamp["data"]),
+            ("encoder", run.stamp.encoder, choice.stamp["encoder"]),
+        ):
+            if mine != theirs:
+                message = f"{name} was run with {what} {mine}, the choice with {theirs}"
+                raise ContractError(message)
+    if sweep is not None and sweep.sweep_id != choice.sweep_id:
+        message = f"the choice comes from sweep {choice.sweep_id}, got sweep {sweep.sweep_id}"
+        raise ContractError(message)
+
+
+def _effect(
+    choice: Choice | None,
+    default: Evaluation | None,
+    chosen: Evaluation | None,
+    metric: str,
+    tuned_on: bool | None,
+    settings_looked_at: int,
+) -> Effect | None:
+    if choice is not None:
+        return _effect_of_choice(choice)
+    if default is None or chosen is None:
+        return None
+    if settings_looked_at < 1:
+        message = f"settings_looked_at must be at least 1, got {settings_looked_at}"
+        raise ParameterError(message)
+    level = 1 - 0.05 / settings_looked_at
+    change = paired_runs(default, chosen, metric, level=level)
+    picked = settings_looked_at > 1 if tuned_on is None else tuned_on
+    correction = (
+        "none: one comparison fixed beforehand"
+        if settings_looked_at == 1
+        else f"level {level:.4f} for {settings_looked_at} settings looked at (Bonferroni)"
+    )
+    return Effect(
+        metric=metric,
+        default=default.value(metric),
+        chosen=chosen.value(metric),
+        difference=change.diff,
+        lo=change.lo,
+        hi=change.hi,
+        n=change.n,
+        correction=correction,
+        basis="in sample" if picked else "held out",
+    )
+
+
+def _effect_of_choice(choice: Choice) -> Effect:
+    held = choice.heldout
+    if held is not None and choice.changes:
+        return Effect(
+            metric=choice.metric,
+            default=held.mean_a,
+            chosen=held.mean_b,
+            difference=held.mean,
+            lo=held.lo,
+            hi=held.hi,
+            n=held.n,
+            correction="none needed: held out, scored once; the sweep itself passed max-T",
+            basis="held out",
+        )
+    d = choice.decision
+    sign = 1.0 if d.direction == "higher" else -1.0
+    # Only the lower bound of the improvement allows for all settings; the upper is pointwise.
+    low = d.evidence.lower if d.evidence.sd else d.evidence.interval.low
+    bounds = sorted((sign * low, sign * max(d.evidence.interval.high, low)))
+    finite = all(abs(bound) < float("inf") for bound in bounds)
+    return Effect(
+        metric=choice.metric,
+        default=float(d.means[d.default]),
+        chosen=float(d.means[d.subject]),
+        difference=sign * d.evidence.gain,
+        lo=bounds[0] if finite else None,
+        hi=bounds[1] if finite else None,
+        n=d.n_cases,
+        correction=f"max-T over {d.n_settings - 1:,} settings in the bound that faces the default",
+        basis="in sample",
+    )
+
+
+def cost_of(default: Evaluation, chosen: Evaluation, metric: str) -> Cost:
+    """Tokens, losing slices and flips of one run against another, on all their cases."""
+    tokens = paired_runs(default, chosen, "tokens")
+    turned = pl.DataFrame(
+        {
+            "case": default.cases["query_id"],
+            "before": default.cases["passed"],
+            "after": chosen.cases["passed"],
+        }
+    )
+    failed = turned.filter(pl.col("before") & ~pl.col("after"))["case"].to_list()
+    return Cost(
+        tokens=tokens.diff,
+        tokens_lo=tokens.lo,
+        tokens_hi=tokens.hi,
+        losing_slices=tuple(_losing(default, chosen, metric)),
+        flips_to_failure=len(failed),
+        flips_to_pass=turned.filter(~pl.col("before") & pl.col("after")).height,
+        examples=tuple(failed[:EXAMPLES]),
+    )
+
+
+def _losing(default: Evaluation, chosen: Evaluation, metric: str) -> list[LosingSlice]:
+    frame = slices(default, chosen, metric).filter(pl.col("by") != "all")
+    lost = pl.col("hi") < 0 if higher_is_better(metric) else pl.col("lo") > 0
+    return [
+        LosingSlice(
+            by=row["by"],
+            slice=row["slice"],
+            difference=row["diff"],
+            lo=row["lo"],
+            hi=row["hi"],
+            n=row["n"],
+        )
+        for row in frame.filter(lost & (pl.col("n") >= TOO_FEW)).to_dicts()
+    ]
+
+
+def _allowed(choice: Choice | None, effect: Effect | None, cost: Cost) -> Verdict:
+    """The strongest verdict the evidence bears."""
+    if choice is not None:
+        if choice.decision.verdict == "few_clusters":
+            return "cannot decide"
+        if choice.decision.verdict == "winner" and choice.changes:
+            return "change"
+        return "keep"
+    if effect is None or effect.lo is None or effect.hi is None or effect.n < TOO_FEW:
+        return "cannot decide"
+    worst = effect.lo if higher_is_better(effect.metric) else -effect.hi
+    if worst > 0:
+        return "change"
+    saves = cost.tokens_hi is not None and cost.tokens_hi < 0
+    if saves and worst > -MARGIN:
+        return "change"
+    return "keep"
+
+
+def _final(verdict: Verdict | None, allowed: Verdict, *, has_evidence: bool) -> Verdict:
+    if verdict is None:
+        if not has_evidence:
+            raise ParameterError(
+                "without a comparison the verdict must be given: 'keep' or 'cannot decide'"
+            )
+        return allowed
+    if verdict == "change" and allowed != "change":
+        message = (
+            "verdict must not be 'change': the corrected interval holds 0 and no cost is saved; "
+            f"nearest: {allowed!r}"
+        )
+        raise ParameterError(message)
+    if verdict not in ("keep", "change", "cannot decide"):
+        message = f"verdict must be keep, change or cannot decide, got {verdict!r}"
+        raise ParameterError(message)
+    return verdict
+
+
+def _claim(
+    claim: str,
+    final: Verdict,
+    choice: Choice | None,
+    effect: Effect | None,
+    verdict: Verdict | None,
+) -> str:
+    if not claim:
+        told = choice.sentence() if choice is not None and verdict is None else ""
+        claim = told or _sentence(final, effect)
+    tuned = effect is not None and effect.basis == IN_SAMPLE
+    speaks = any(word in claim.casefold() for word in _QUALITY)
+    if tuned and speaks and choice is None and IN_SAMPLE not in claim.casefold():
+        message = (
+            "claim speaks of quality on cases that were tuned on and must say 'in sample', "
+            f"got {claim[:80]!r}"
+        )
+        raise ParameterError(message)
+    if tuned and choice is not None and choice.changes and IN_SAMPLE not in claim.casefold():
+        message = f"nothing was held out, so the claim must say 'in sample', got {claim[:80]!r}"
+        raise ParameterError(message)
+    return claim
+
+
+def _sentence(final: Verdict, effect: Effect | None) -> str:
+    if effect is None or effect.difference is None or effect.lo is None or effect.hi is None:
+        return {"keep": "Nothing speaks against it.", "cannot decide": "The data do not say."}.get(
+            final, ""
+        )
+    told = (
+        f"{label_of(effect.metric)} {figures.signed(effect.difference)} "
+        f"{figures.interval(effect.lo, effect.hi)}, n = {effect.n}"
+    )
+    tail = ", in sample" if effect.basis == IN_SAMPLE else ""
+    return f"{told}{tail}."
+
+
+def _changes(
+    choice: Choice | None, default: Evaluation | None, chosen: Evaluation | None
+) -> list[ParameterChange]:
+    if choice is not None:
+        pairs: Mapping[str, tuple[Any, Any]] = choice.changes
+    elif default is not None and chosen is not None:
+        pairs = _between(default.config, chosen.config)
+    else:
+        pairs = {}
+    return [
+        ParameterChange(address=address, default=old, chosen=new)
+        for address, (old, new) in pairs.items()
+    ]
+
+
+def _between(default: RankingConfig, chosen: RankingConfig) -> dict[str, tuple[Any, Any]]:
+    before, after = addresses(default), addresses(chosen)
+    return {
+        address: (before.get(address), after.get(address))
+        for address in [*before, *(a for a in after if a not in before)]
+        if before.get(address) != after.get(address)
+        and not isinstance(after.get(address, before.get(address)), Mapping)
+    }
+
+
+def _open(
+    choice: Choice | None,
+    default: Evaluation | None,
+    chosen: Evaluation | None,
+    sweep: SweepResult | None,
+    metric: str,
+) -> NotDecided:
+    small: Sequence[str] = ()
+    if default is not None and chosen is not None:
+        frame = slices(default, chosen, metric).filter(pl.col("n") < TOO_FEW)
+        small = [f"{row['by']} {row['slice']} (n = {row['n']})" for row in frame.to_dicts()]
+    dead: Sequence[str] = ()
+    if sweep is not None:
+        dead = binding(sweep, metric).filter(pl.col("changed") == 0)["address"].to_list()
+    return NotDecided(
+        tie_set=None if choice is None else len(choice.decision.ties),
+        tie_ranges={} if choice is None else choice.tie_ranges,
+        not_binding=tuple(dead),
+        small_slices=tuple(small),
+        cases_needed=None if choice is None else choice.decision.evidence.cases_needed,
+    )
+
+
+def _stamp(
+    choice: Choice | None, default: Evaluation | None, chosen: Evaluation | None, notebook: str
+) -> dict[str, str]:
+    stamp = {"code": code_digest()}
+    if choice is not None:
+        stamp |= {**choice.stamp, "sweep": choice.sweep_id}
+    if default is not None and chosen is not None:
+        stamp |= {
+            "config_default": default.config.fingerprint,
+            "config_chosen": chosen.config.fingerprint,
+            "data": default.stamp.data,
+            "encoder": default.stamp.encoder,
+            "cases": f"{default.cases.height} cases",
+        }
+    if notebook:
+        stamp["notebook"] = notebook
+    # The clock is not read: a date stands here only where the build was given one.
+    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
+        if not epoch.isdecimal():
+            message = f"SOURCE_DATE_EPOCH must be whole seconds since 1970, got {epoch[:40]!r}"
+            raise ParameterError(message)
+        stamp["date"] = f"{datetime.fromtimestamp(int(epoch), UTC):%Y-%m-%d}"
+    return stamp
+
+
+def decision_rows(record: DecisionRecord) -> list[tuple[str, list[str]]]:
+    """The rows of the decision table, as plain lines."""
+    return [
+        ("Decision", [record.verdict, *(_change_line(change) for change in record.changes),
+                      record.claim]),
+        ("Effect", _effect_lines(record.effect)),
+        ("Cost", cost_lines(record.cost)),
+        ("Not decided", _open_lines(record.not_decided)),
+        ("Would change it", [record.would_change_it]),
+        ("Stamp", [", ".join(f"{name} {value}" for name, value in record.stamp.items())]),
+    ]  # fmt: skip
+
+
+def decision_table(record: DecisionRecord) -> Html:
+    """The decision as an HTML table; every text in it is escaped."""
+    rows = [
+        [name, join(el("div", long_text(line)) for line in lines)]
+        for name, lines in decision_rows(record)
+    ]
+    return table(["", record.question], rows)
+
+
+def _change_line(change: ParameterChange) -> str:
+    return f"{change.address}: {_plain(change.default)} → {_plain(change.chosen)}{_unit(change)}"
+
+
+def _unit(change: ParameterChange) -> str:
+    name = change.address.rpartition(".")[2]
+    units = {"days": " days", "tokens": " tokens", "chars": " characters"}
+    return next((unit for end, unit in units.items() if name.endswith(end)), "")
+
+
+def _effect_lines(effect: Effect | None) -> list[str]:
+    if effect is None or effect.difference is None:
+        return ["nothing was compared"]
+    bounds = (
+        ""
+        if effect.lo is None or effect.hi is None
+        else f" {figures.interval(effect.lo, effect.hi)}"
+    )
+    return [
+        f"{label_of(effect.metric)} {figures.signed(effect.difference)}{bounds}, "
+        f"n = {effect.n}, {effect.basis}",
+        f"correction: {effect.correction}",
+    ]
+
+
+def cost_lines(cost: Cost) -> list[str]:
+    """What a choice costs, a line each."""
+    if cost.tokens is None:
+        return ["not measured: no pair of runs was given"]
+    bounds = (
+        ""
+        if cost.tokens_lo is None or cost.tokens_hi is None
+        else f" {figures.interval(cost.tokens_lo, cost.tokens_hi, decimals=0)}"
+    )
+    lines = [f"{figures.signed(cost.tokens, decimals=0)}{bounds} tokens a query"]
+    lines += [
+        f"{lost.by} {lost.slice} loses {figures.amount(lost.difference)} "
+        f"{figures.interval(lost.lo, lost.hi)}, n = {lost.n}"
+        for lost in cost.losing_slices
+    ] or ["no slice loses beyond noise"]
+    examples = f" ({', '.join(cost.examples)})" if cost.examples else ""
+    lines.append(
+        f"{figures.counted(cost.flips_to_failure, 'case')} fail that passed{examples}; "
+        f"{figures.counted(cost.flips_to_pass, 'case')} pass that failed"
+    )
+    return lines
+
+
+def _open_lines(left: NotDecided) -> list[str]:
+    lines = []
+    if left.tie_set is not None:
+        lines.append(f"{left.tie_set:,} settings cannot be told from the best")
+        lines += [
+            f"{address}: {', '.join(_plain(value) for value in values)}"
+            for address, values in left.tie_ranges.items()
+            if len(values) > 1
+        ]
+    if left.not_binding:
+        lines.append(f"does not bind: {', '.join(left.not_binding)}")
+    if left.small_slices:
+        lines.append(f"too few cases: {', '.join(left.small_slices)}")
+    if left.cases_needed is not None:
+        lines.append(f"about {left.cases_needed:,} cases needed to see 0.01")
+    return lines or ["nothing was left open by this comparison"]
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "not set"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,228 @@
+"""The explorer's widgets: a shell around `Explorer` that holds no logic of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import ipywidgets
+
+from recalltune.candidates.table import Candidates
+from recalltune.errors import ParameterError
+from recalltune.pipeline.config import RankingConfig
+from recalltune.widgets.controls import Control
+from recalltune.widgets.latest import Later, Latest, soon
+from recalltune.widgets.markup import escaped, warning
+from recalltune.widgets.model import EXPLORER_METRICS, Explorer
+from recalltune.widgets.snapshot import Snapshot
+
+__all__ = ["Panel", "explorer"]
+
+STILL = "Start the kernel in JupyterLab and run this cell to move the sliders."
+
+
+def explorer(
+    candidates: Candidates,
+    config: RankingConfig,
+    controls: Iterable[str] | Mapping[str, Sequence[Any]],
+    *,
+    metrics: Sequence[str] = EXPLORER_METRICS,
+    chart: str = "case_flips",
+) -> Panel:
+    """Sliders over some parameters; every step scores all tuning cases again.
+
+    Parameters
+    ----------
+    candidates, config, controls, metrics, chart
+        As in `Explorer`.
+
+    Returns
+    -------
+    Panel
+        Shown by a notebook as widgets, or as a sentence where there is no JupyterLab.
+
+    Raises
+    ------
+    ParameterError
+        If an address, metric or chart is unknown, or no case is for tuning.
+    """
+    return Panel(Explorer(candidates, config, controls, metrics=metrics, chart=chart))
+
+
+class Panel:
+    """Widgets of one explorer, made when they are first shown.
+
+    Parameters
+    ----------
+    model
+        The explorer.
+    later
+        Books the work of a step; by default after the messages that wait in the kernel.
+    """
+
+    def __init__(self, model: Explorer, later: Later = soon) -> None:
+        self.model = model
+        self._latest = Latest(self._move, later)
+        self._rows: dict[str, _Row] = {}
+        self._showing = False
+        self._box: ipywidgets.Widget | None = None
+        self._strip = ipywidgets.HTML()
+        self._moves = ipywidgets.HTML()
+        self._message = ipywidgets.HTML()
+        self._picture: Any = None
+        self._toml = ipywidgets.Textarea(
+            layout=ipywidgets.Layout(width="280px", height="160px", display="none"),
+            disabled=False,
+        )
+
+    def snapshot(self, changes: Mapping[str, Any]) -> Snapshot:
+        """Return the still form at one named alternative; see `Explorer.snapshot`."""
+        return self.model.snapshot(changes)
+
+    def widget(self) -> ipywidgets.Widget:
+        """Return the widgets; the same ones each time, so handlers are attached once."""
+        if self._box is None:
+            self._box = self._build()
+        return self._box
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        del options
+        still = {"text/plain": STILL, "text/html": f"<em>{STILL}</em>"}
+        if alt.renderers.active != "jupyter":
+            return still
+        live: dict[str, Any] = self.widget()._repr_mimebundle_()
+        return {**still, **live}
+
+    def _build(self) -> ipywidgets.Widget:
+        for control in self.model.controls:
+            self._rows[control.address] = _Row(control, self.model.base, self._latest.wish)
+        reset = ipywidgets.Button(description="reset", tooltip="Back to the current default")
+        copy = ipywidgets.Button(description="copy TOML", tooltip="Show the setting as TOML")
+        reset.on_click(self._reset)
+        copy.on_click(self._show_toml)
+        self._picture = alt.JupyterChart(self.model.chart(), embed_options={"actions": False})
+        self._picture.spec = self.model.spec()
+        left = ipywidgets.VBox(
+            [
+                *(row.box for row in self._rows.values()),
+                ipywidgets.HBox([reset, copy]),
+                self._message,
+                self._toml,
+            ],
+            layout=ipywidgets.Layout(width="300px", min_width="300px"),
+        )
+        right = ipywidgets.VBox(
+            [self._strip, self._moves, self._picture],
+            layout=ipywidgets.Layout(flex="1 1 560px", min_width="0", overflow="auto"),
+        )
+        heading = ipywidgets.HTML(f"<b>{escaped(self.model.heading(), 200)}</b>")
+        self._show()
+        return ipywidgets.VBox(
+            [heading, ipywidgets.HBox([left, right], layout=ipywidgets.Layout(flex_flow="row wrap"))]
+        )
+
+    def _move(self, wishes: Mapping[str, Any]) -> None:
+        if self._showing:
+            return
+        try:
+            wanted = {
+                address: self.model.control(address).parse(value.text)
+                if isinstance(value, _Typed)
+                else value
+                for address, value in wishes.items()
+            }
+        except ParameterError as error:
+            self.model.message = str(error)
+        else:
+            self.model.move(wanted)
+        self._show()
+
+    def _reset(self, _button: Any) -> None:
+        self._latest.forget()
+        self.model.reset()
+        self._show()
+
+    def _show_toml(self, _button: Any) -> None:
+        hidden = self._toml.layout.display == "none"
+        self._toml.layout.display = "" if hidden else "none"
+
+    def _show(self) -> None:
+        """Let every widget say what the model says; the events this causes are not wishes."""
+        self._showing = True
+        try:
+            for row in self._rows.values():
+                row.show(self.model.config)
+        finally:
+            self._showing = False
+        self._message.value = warning(self.model.message)
+        took = f"<div style='color:#5F6368;font-size:12px'>rescored in {1000 * self.model.seconds:.0f} ms</div>"
+        self._strip.value = self.model.strip_html() + took
+        self._moves.value = self.model.moves_html()
+        self._toml.value = self.model.toml()
+        self._picture.spec = self.model.spec()
+
+
+class _Typed:
+    """A value that was typed and still has to be read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class _Row:
+    """Slider, typed field and the way back to the default of one control."""
+
+    def __init__(self, control: Control, base: RankingConfig, wish: Any) -> None:
+        self._control = control
+        self._wish = wish
+        self._silent = False
+        default = control.read(base)
+        told = control.told(default)
+        label = ipywidgets.HTML(
+            f"<span title='{escaped(control.about, 300)}'><b>{escaped(control.address)}</b></span>"
+        )
+        self.slider = ipywidgets.SelectionSlider(
+            # A slider of ipywidgets cannot hold None, so it holds the place of the stop.
+            options=[(control.told(stop), place) for place, stop in enumerate(control.stops)],
+            value=control.stops.index(default),
+            readout=False,
+            layout=ipywidgets.Layout(width="190px"),
+        )
+        self.field = ipywidgets.Text(
+            value=told, continuous_update=False, layout=ipywidgets.Layout(width="80px")
+        )
+        back = ipywidgets.Button(
+            description=f"default {told}",
+            tooltip=f"{control.address} back to {told}",
+            layout=ipywidgets.Layout(width="130px", height="24px"),
+        )
+        self.slider.observe(self._moved, names="value")
+        self.field.observe(self._typed, names="value")
+        back.on_click(lambda _button: wish(control.address, default))
+        self.box = ipywidgets.VBox([label, ipywidgets.HBox([self.slider, self.field]), back])
+
+    def show(self, config: RankingConfig) -> None:
+        """Show a config's value; a value between two stops stands at the nearest one."""
+        value = self._control.read(config)
+        self._silent = True
+        try:
+            self.slider.value = self._nearest(value)
+            self.field.value = self._control.told(value)
+        finally:
+            self._silent = False
+
+    def _nearest(self, value: Any) -> int:
+        stops = self._control.stops
+        if value in stops:
+            return stops.index(value)
+        numbers = [stop for stop in stops if isinstance(stop, int | float)]
+        return stops.index(min(numbers, key=lambda stop: abs(stop - value)))
+
+    def _moved(self, change: Any) -> None:
+        if not self._silent:
+            self._wish(self._control.address, self._control.stops[change["new"]])
+
+    def _typed(self, change: Any) -> None:
+        if not self._silent:
+            self._wish(self._control.address, _Typed(change["new"]))
