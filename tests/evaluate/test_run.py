@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +153,12 @@ def test_a_missing_encoder_is_said_and_a_dense_only_config_refused(
     dense = checked(RankingConfig, {"arms": {"dense": {}}, "stages": [{"kind": "rrf"}]})
     with pytest.raises(ParameterError, match="nothing is installed"):
         table(tmp_path / "d", dense)
+
+
+def test_one_of_several_alternative_answers_is_enough(tmp_path: Path) -> None:
+    """Targets a or b, and d; only a and b can be found by "tea": recall is one half."""
+    asks = [Ask("q", "tea", 10.0, targets=("a", "b", "d"))]
+    made = table(tmp_path, lexical(), asks)
+    either = replace(made, expectations={"q": {"alternatives": [["a", "b"]]}})
+    assert evaluate(made, lexical()).cases["recall@10"].to_list() == [2 / 3]
+    assert evaluate(either, lexical()).cases["recall@10"].to_list() == [1 / 2]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ContractError
@@ -55,6 +56,7 @@ def judge(candidates: Candidates) -> Judged:
             gains=placed["grade"].to_numpy(),
             hard_negative=placed["hard_negative"].to_numpy(),
             order=placed["place"].to_numpy(),
+            groups=_groups(candidates, placed),
         ),
         slots=LabelSlots(rows, placed["column"].fill_null(-1).to_numpy()),
         memory_ids=tuple(placed["memory_id"].to_list()),
@@ -71,6 +73,18 @@ def _one_row_per_memory(labels: pl.DataFrame) -> pl.DataFrame:
         pl.col("place").filter(role == "expected_order").min().fill_null(0).cast(pl.Int64) - 1,
         pl.col("exists").first(),
     )
+
+
+def _groups(candidates: Candidates, labels: pl.DataFrame) -> NDArray[np.int64] | None:
+    """Number the targets of each case; alternatives of one answer share a number."""
+    shared: dict[tuple[str, str], int] = {}
+    for query_id, expected in candidates.expectations.items():
+        for number, several in enumerate(expected.get("alternatives", [])):
+            shared |= {(query_id, memory_id): -1 - number for memory_id in several}
+    if not shared:
+        return None
+    rows = labels.select("query_id", "memory_id").iter_rows()
+    return np.array([shared.get(row, place) for place, row in enumerate(rows)], dtype=np.int64)
 
 
 def _cells(candidates: Candidates) -> pl.DataFrame:

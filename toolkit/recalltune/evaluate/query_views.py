@@ -38,8 +38,8 @@ def flow(
     Returns
     -------
     pl.DataFrame
-        memory_id, label (text), column (run), rank (null: not shown), role (target, superseded,
-        other), layer; at most ``most`` memories.
+        memory_id, label (text), column (run), rank (null: not shown), role (target; superseded:
+        an earlier version of a target; other), layer; at most ``most`` memories.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def flow(
             "label": facts[memory_id]["text"],
             "column": name,
             "rank": ranks.get(memory_id),
-            "role": _role(memory_id, wanted, facts),
+            "role": _role(memory_id, wanted, facts, followed_by=wanted),
             "layer": facts[memory_id]["layer"],
         }
         for memory_id in chosen
@@ -79,8 +79,9 @@ def flow(
 def memories_then(
     candidates: Candidates, query_id: str, memory_ids: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """What each memory was when the query was asked: text, layer, event_at, superseded, known.
+    """What each memory was when the query was asked, by its id.
 
+    Keys: text, layer, event_at, superseded, superseded_by, known.
     ``known`` is false for a memory that did not exist or was never told; its text is then a note.
     """
     asked = int(candidates.queries["asked_at"][candidates.position(query_id)])
@@ -95,6 +96,7 @@ def memories_then(
             "layer": None,
             "event_at": None,
             "superseded": False,
+            "superseded_by": None,
             "known": False,
         }
         for memory_id in memory_ids
@@ -106,6 +108,7 @@ def memories_then(
             "layer": row["layer"],
             "event_at": row["event_at"],
             "superseded": ended is not None and ended < asked,
+            "superseded_by": row.get("superseded_by"),
             "known": True,
         }
     return found
@@ -299,10 +302,19 @@ def _labelled(candidates: Candidates, query_id: str, role: str) -> list[str]:
     return mine.sort("memory_id")["memory_id"].unique(maintain_order=True).to_list()
 
 
-def _role(memory_id: str, wanted: Sequence[str], facts: Mapping[str, Mapping[str, Any]]) -> str:
+def _role(
+    memory_id: str,
+    wanted: Sequence[str],
+    facts: Mapping[str, Mapping[str, Any]],
+    *,
+    followed_by: Sequence[str] | None = None,
+) -> str:
+    """Target, superseded (by one of ``followed_by``, where that is given) or other."""
     if memory_id in wanted:
         return "target"
-    return "superseded" if facts[memory_id]["superseded"] else "other"
+    mine = facts[memory_id]
+    replaced = mine["superseded"] and (followed_by is None or mine["superseded_by"] in followed_by)
+    return "superseded" if replaced else "other"
 
 
 def _kind(row: Mapping[str, Any]) -> str:

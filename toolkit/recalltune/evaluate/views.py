@@ -260,8 +260,8 @@ def age_strata(
     -------
     pl.DataFrame
         bin (text), bin_order, config, role (default: the first run; chosen; other), value, lo, hi,
-        n (targets), diff, diff_lo, diff_hi (paired, to the first run; null in its own rows). Intervals are
-        over whole sessions.
+        n (targets), diff, diff_lo, diff_hi (paired, to the first run; null in its own
+        rows). Intervals are over whole sessions.
     """
     if list(bins) != sorted(set(bins)) or not bins or bins[0] <= 0:
         message = f"bins must be rising days > 0, got {list(bins)}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from recalltune.report.journey import (
 )
 from recalltune.report.pictures import Picture, layer_profile
 from recalltune.report.terminal import choice_lines, import_lines, interval
+from recalltune.report.text import plain
 from recalltune.store import Lab, data_digest, open, read_cases, read_memories, read_spans
 from recalltune.sweep.choose import Choice, choose, difference
 from recalltune.sweep.engine import SweepResult, sweep
@@ -42,6 +44,8 @@ from recalltune.version import code_digest
 __all__ = ["DEMO_SPACE", "demo_lab", "run_demo"]
 
 CASES = "demo"
+WIDTH = 86
+SHOWN_CHANGES = 4
 DEFAULT = "textbook"
 PRESETS = ("recallnest",)
 
@@ -71,7 +75,8 @@ class _Steps:
         clock = f"{time.perf_counter() - self.began:.1f} s"
         self.say(f"{self.number} {name:<10} {lines[0]:<70} {clock:>8}".rstrip())
         for line in lines[1:]:
-            self.say(f"             {line}")
+            for part in textwrap.wrap(line, WIDTH, subsequent_indent="  ") or [""]:
+                self.say(f"{'':13}{part}")
 
 
 def demo_lab(data: Path, db: Path) -> tuple[Lab, ImportReport, str]:
@@ -115,7 +120,7 @@ def run_demo(
     lab, imported, cases_told = demo_lab(data, db)
     first = _first_picture(lab, out)
     steps.tell(
-        "import", *import_lines(imported), *_layers(lab), cases_told, f"{out / first.name}.png"
+        "import", *import_lines(imported), *_layers(lab), *cases_told.splitlines(), f"{out / first.name}.png"
     )
 
     chosen_encoder, reason = resolve(encoder)
@@ -136,10 +141,10 @@ def run_demo(
     steps.tell("sweep", repr(result), f"{result.merged:,} more rank alike   sweep {sweep_id}")
 
     choice = choose(result, "ndcg@10", candidates=table)
-    steps.tell("choice", *choice_lines(choice))
+    steps.tell("choice", *choice_lines(choice, columns=WIDTH, ties=choice.changes))
 
     exported = _export(choice, table, data, out)
-    steps.tell("export", *exported)
+    steps.tell("export", *_shortened(exported))
 
     journey = Journey(
         imported,
@@ -180,6 +185,22 @@ def _commands(out: Path, sweep_id: str) -> tuple[str, ...]:
     )
 
 
+def _shortened(exported: Sequence[str]) -> list[str]:
+    """What changes in production, in a few lines; the report has them all."""
+    files, head, *rest = exported
+    at = rest.index("not carried:") if "not carried:" in rest else len(rest)
+    changed, left = rest[:at], [line for line in rest[at + 1 :] if line.startswith("  ")]
+    lines = [plain(line, columns=WIDTH) for line in changed[:SHOWN_CHANGES]]
+    if len(changed) > SHOWN_CHANGES:
+        lines.append(f"  ... {len(changed) - SHOWN_CHANGES} more")
+    return [
+        files,
+        head,
+        *lines,
+        f"{len(left)} things are not carried: see section 10 of the report",
+    ]
+
+
 def _layers(lab: Lab) -> list[str]:
     with lab.reading() as con:
         memories = read_memories(con)
@@ -190,7 +211,10 @@ def _layers(lab: Lab) -> list[str]:
 
 
 def _preset_lines(results: Mapping[str, Evaluation]) -> list[str]:
-    lines = [f"{'':<14}{'nDCG@10':<24}{'all found@10':<24}{'passed':<10}{'tokens':>8}"]
+    lines = [
+        f"{next(iter(results.values())).cases.height} cases; means with 95 % intervals",
+        f"{'.':<14}{'nDCG@10':<24}{'all found@10':<24}{'passed':<10}{'tokens':>8}",
+    ]
     for name, result in results.items():
         summary = {row["metric"]: row for row in result.summary().to_dicts()}
         ndcg, found = summary["ndcg@10"], summary["recall_all@10"]

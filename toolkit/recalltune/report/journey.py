@@ -9,9 +9,9 @@ from typing import Any
 import vl_convert
 
 from recalltune.candidates.build import candidates
-from recalltune.candidates.table import DEGRADED, Candidates
+from recalltune.candidates.table import Candidates
 from recalltune.charts import using
-from recalltune.encode import Encoder
+from recalltune.encode import Encoder, resolve
 from recalltune.errors import ContractError
 from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
 from recalltune.pipeline.address import addresses
@@ -109,6 +109,7 @@ def write_report(
     out: Path,
     *,
     encoder: Encoder | str | None = None,
+    presets: Sequence[str] | None = None,
 ) -> Path:
     """Evaluate, sweep a little, and write the page for a lab that is already filled.
 
@@ -124,6 +125,8 @@ def write_report(
         File of the page; the pictures go beside it.
     encoder
         An encoder or its name; None takes the best one installed.
+    presets
+        Presets to set beside it; None takes all that ship.
 
     Returns
     -------
@@ -133,7 +136,7 @@ def write_report(
     table = candidates(lab, cases, config, encoder=encoder)
     results = {
         config.name: evaluate(table, config, metrics=METRICS),
-        **preset_runs(lab, cases, table, config, encoder=encoder),
+        **preset_runs(lab, cases, table, config, names=presets, encoder=encoder),
     }
     known = addresses(config)
     axes = {address: values for address, values in SMALL_SPACE.items() if address in known}
@@ -164,7 +167,8 @@ def preset_runs(
 ) -> dict[str, Evaluation]:
     """Evaluate the presets beside ``config`` on the same cases.
 
-    Without an embedding model a preset that has no lexical arm cannot run and is left out.
+    A preset with a dense arm is left out where no embedding model can run: lexical only it would
+    be another ranking under the same name.
 
     Parameters
     ----------
@@ -173,15 +177,16 @@ def preset_runs(
     names
         Presets; None takes all that ship.
     """
+    chosen = resolve(encoder)[0] if isinstance(encoder, str | None) else encoder
     found: dict[str, Evaluation] = {}
     for name in preset_names() if names is None else names:
         other = preset(name)
         if other.fingerprint == config.fingerprint:
             continue
-        if table.stamp.encoder == DEGRADED and other.arms.dense is not None:
+        if chosen is None and other.arms.dense is not None:
             continue
         mine = table
         if table.stamp.setup != other.setup:
-            mine = candidates(lab, cases, other, encoder=encoder)
+            mine = candidates(lab, cases, other, encoder=chosen)
         found[name] = evaluate(mine, other, metrics=METRICS)
     return found

@@ -35,6 +35,7 @@ PRESET_METRICS = ("ndcg@10", "recall_all@10", "passed", "tokens")
 HALF_LIFE = "decay.half_life_days"
 SMALLEST_SLICE = 10
 ROUNDS = 40
+MEMORIES = 9
 NO_SWEEP = "No sweep was run, so there is no other setting to set against the default."
 NO_CONTENDER = "No setting of the sweep differs from the default on any case."
 
@@ -121,8 +122,7 @@ def _presets(journey: Journey) -> Any:
         metrics=[measure_of(metric) for metric in held],
         default_row=journey.default_name,
         interval="pointwise",
-        detail="Untuned presets.",
-        stamp=journey.stamp(),
+        stamp=Stamp(data=journey.candidates.stamp.data),
     )
 
 
@@ -315,7 +315,7 @@ def _flow_of(lang: str) -> Callable[[Journey], Any]:
             return f"No case in the language {lang!r} has a target that any setting shows."
         query = journey.candidates.queries["text"][journey.candidates.position(query_id)]
         return charts.rank_flow(
-            flow(journey.candidates, runs, query_id),
+            flow(journey.candidates, runs, query_id, most=MEMORIES),
             query=query,
             columns=list(runs),
             noun="setting",

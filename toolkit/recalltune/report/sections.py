@@ -138,7 +138,9 @@ def _verdict(journey: Journey, figures_: Sequence[Html]) -> Html:
 
 
 def _in_effect(config: RankingConfig, address: str, value: Any) -> str:
-    if effective(config, address) is None and value is not None:
+    # Entries of a mapping (a weight of 1, a floor of 0) are left out as the rule, not unread.
+    scalar = address.count(".") == 1
+    if scalar and effective(config, address) is None and value is not None:
         return f"{_value(value)}, not in use"
     return _value(value)
 

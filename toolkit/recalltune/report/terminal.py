@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 _COLUMNS = 100
+SLICED = ("ndcg@10", "recall_all@10", "passed")
+"""What a sliced table shows."""
 
 
 @contextmanager
@@ -96,42 +98,53 @@ def import_lines(report: ImportReport) -> list[str]:
 
 
 def evaluation_lines(result: Evaluation, *, by: str | None = None) -> list[str]:
-    """Say what a config scored: a line a metric, sliced where asked."""
+    """Say what a config scored: a line a metric, or a line a slice where asked."""
     head = f"{result.config.name}   config {result.config.fingerprint}   data {result.stamp.data}"
     summary = result.summary(by)
-    shown = pl.DataFrame(
-        {
-            "metric": summary["metric"],
-            "slice": summary["slice"],
-            "mean and 95 % interval": [
-                interval(*row) for row in summary.select("mean", "lo", "hi").iter_rows()
-            ],
-            "n": summary["n"],
-            "undefined": summary["undefined"],
-        }
+    told = pl.Series(
+        "value", [interval(*row) for row in summary.select("mean", "lo", "hi").iter_rows()]
     )
+    if by is None:
+        shown = summary.select("metric", told, "n", "undefined")
+    else:
+        rows = summary.with_columns(told).filter(pl.col("metric").is_in(SLICED))
+        shown = rows.pivot("metric", index="slice", values="value", maintain_order=True)
+        sizes = result.cases.group_by(pl.col(by).cast(pl.String).fill_null("None")).len()
+        shown = shown.join(sizes, left_on="slice", right_on=by, how="left", maintain_order="left")
+        shown = shown.select(pl.col("slice").alias(by), pl.col("len").alias("cases"), *SLICED)
     counts = ", ".join(f"{name} {n}" for name, n in result.counts.items() if n)
     return [head, *table_lines(shown), plain(f"counted: {counts or 'nothing'}", columns=_COLUMNS)]
 
 
-def choice_lines(choice: Choice) -> list[str]:
-    """Say what was decided and on which evidence."""
+def choice_lines(
+    choice: Choice, *, columns: int = _COLUMNS, ties: Collection[str] | None = None
+) -> list[str]:
+    """Say what was decided and on which evidence.
+
+    Parameters
+    ----------
+    columns
+        Width of a line.
+    ties
+        Addresses whose tie range is told; None tells all of them.
+    """
     lines = ["CHANGE" if choice.changes else "KEEP the default"]
     lines += [
         f"  {address} {_cell(old)} -> {_cell(new)}"
         for address, (old, new) in choice.changes.items()
     ]
-    lines += _wrapped(choice.sentence())
+    lines += _wrapped(choice.sentence(), columns)
     for address, values in choice.tie_ranges.items():
-        told = ", ".join(_cell(value) for value in values)
-        lines.append(plain(f"  cannot be told apart: {address} in {told}", columns=_COLUMNS))
+        if ties is None or address in ties:
+            told = ", ".join(_cell(value) for value in values)
+            lines.append(plain(f"  cannot be told apart: {address} in {told}", columns=columns))
     return lines
 
 
-def _wrapped(text: str) -> list[str]:
+def _wrapped(text: str, columns: int) -> list[str]:
     lines, line = [], ""
     for word in text.split():
-        if line and width(f"{line} {word}") > _COLUMNS - 2:
+        if line and width(f"{line} {word}") > columns - 2:
             lines.append(f"  {line}")
             line = word
         else:

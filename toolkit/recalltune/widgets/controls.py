@@ -139,8 +139,12 @@ def _control(config: RankingConfig, address: str, own: Sequence[Any] | None) -> 
     kinds = _kinds(field.annotation)
     family = type(stage).model_fields.get("family")
     switch = path[0] == "half_life_days" and family is not None
-    choices = tuple(value for kind in kinds if get_origin(kind) is Literal for value in get_args(kind))
-    stops = tuple(own) if own is not None else choices or _STOPS.get(path[0]) or _between(full, field)
+    choices = tuple(
+        value for kind in kinds if get_origin(kind) is Literal for value in get_args(kind)
+    )
+    stops = (
+        tuple(own) if own is not None else choices or _STOPS.get(path[0]) or _between(full, field)
+    )
     number = not choices and bool not in kinds
     now = get(config, full)
     if now not in stops:
@@ -169,8 +173,18 @@ def _between(address: str, field: Any) -> tuple[Any, ...]:
     """Evenly spaced stops of a parameter that has two bounds, or both values of a switch."""
     if field.annotation is bool:
         return (False, True)
-    low = [getattr(rule, name) for rule in field.metadata for name in ("ge", "gt") if hasattr(rule, name)]
-    high = [getattr(rule, name) for rule in field.metadata for name in ("le", "lt") if hasattr(rule, name)]
+    low = [
+        getattr(rule, name)
+        for rule in field.metadata
+        for name in ("ge", "gt")
+        if hasattr(rule, name)
+    ]
+    high = [
+        getattr(rule, name)
+        for rule in field.metadata
+        for name in ("le", "lt")
+        if hasattr(rule, name)
+    ]
     if not low or not high:
         message = f"control {address!r} needs stops: give controls={{{address!r}: [values]}}"
         raise ParameterError(message)

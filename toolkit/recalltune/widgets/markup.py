@@ -10,7 +10,7 @@ import polars as pl
 from recalltune.charts.figures import amount, interval, metric, signed
 from recalltune.charts.text import clean, cut
 
-__all__ = ["escaped", "moves_table", "strip_table", "warning"]
+__all__ = ["escaped", "moves_table", "strip_table", "took", "warning"]
 
 QUERY_COLUMNS = 84
 _TABLE = "border-collapse:collapse;font-size:13px;margin:2px 0 8px"
@@ -106,6 +106,12 @@ def warning(text: str) -> str:
     if not text:
         return ""
     return f"<div role='alert' style='color:{_WORSE};margin:4px 0'>{escaped(text, 400)}</div>"
+
+
+def took(seconds: float) -> str:
+    """Return how long the last step took; shown live only, for it differs each time."""
+    style = f"color:{_MUTED};font-size:12px"
+    return f"<div style='{style}'>rescored in {1000 * seconds:.0f} ms</div>"
 
 
 def _table(head: Sequence[str], body: Sequence[tuple[str, Sequence[str]]]) -> str:

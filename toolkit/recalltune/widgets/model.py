@@ -106,7 +106,9 @@ class Explorer:
         for control in self.controls:
             if control.address == address:
                 return control
-        message = f"no control moves {address!r}; {nearest(address, [c.address for c in self.controls])}"
+        message = (
+            f"no control moves {address!r}; {nearest(address, [c.address for c in self.controls])}"
+        )
         raise ParameterError(message)
 
     def move(self, wanted: Mapping[str, Any]) -> bool:
@@ -178,9 +180,7 @@ class Explorer:
         queries = self.candidates.queries
         frame = queries.select(
             pl.col("query_id").alias("case_id"), pl.col("text").alias("label"), "kind", "lang"
-        ).with_columns(
-            _ranks(self._default).alias("rank_a"), _ranks(self._now).alias("rank_b")
-        )
+        ).with_columns(_ranks(self._default).alias("rank_a"), _ranks(self._now).alias("rank_b"))
         return frame.filter(pl.col("case_id").is_in(list(self._with_target)))
 
     def moves(self) -> pl.DataFrame:

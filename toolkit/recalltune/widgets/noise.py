@@ -17,7 +17,7 @@ from recalltune.evaluate.clusters import Clusters
 from recalltune.evaluate.intervals import default_interval
 from recalltune.evaluate.paired import SEED, Paired
 
-__all__ = ["StoredDraws", "Noise"]
+__all__ = ["Noise", "StoredDraws"]
 
 
 class StoredDraws(np.random.Generator):

@@ -13,7 +13,7 @@ from recalltune.errors import ParameterError
 from recalltune.pipeline.config import RankingConfig
 from recalltune.widgets.controls import Control
 from recalltune.widgets.latest import Later, Latest, soon
-from recalltune.widgets.markup import escaped, warning
+from recalltune.widgets.markup import escaped, took, warning
 from recalltune.widgets.model import EXPLORER_METRICS, Explorer
 from recalltune.widgets.snapshot import Snapshot
 
@@ -119,7 +119,10 @@ class Panel:
         heading = ipywidgets.HTML(f"<b>{escaped(self.model.heading(), 200)}</b>")
         self._show()
         return ipywidgets.VBox(
-            [heading, ipywidgets.HBox([left, right], layout=ipywidgets.Layout(flex_flow="row wrap"))]
+            [
+                heading,
+                ipywidgets.HBox([left, right], layout=ipywidgets.Layout(flex_flow="row wrap")),
+            ]
         )
 
     def _move(self, wishes: Mapping[str, Any]) -> None:
@@ -156,8 +159,7 @@ class Panel:
         finally:
             self._showing = False
         self._message.value = warning(self.model.message)
-        took = f"<div style='color:#5F6368;font-size:12px'>rescored in {1000 * self.model.seconds:.0f} ms</div>"
-        self._strip.value = self.model.strip_html() + took
+        self._strip.value = self.model.strip_html() + took(self.model.seconds)
         self._moves.value = self.model.moves_html()
         self._toml.value = self.model.toml()
         self._picture.spec = self.model.spec()

@@ -22,7 +22,7 @@ from recalltune.evaluate.judged import judge
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.ranks import LabelSlots, ranks_of
 from recalltune.pipeline.run import check_setup, profile_groups, start, with_profile
-from recalltune.pipeline.stage import Affine, ScoreStage, State
+from recalltune.pipeline.stage import Affine, ScoreStage, Stage, State
 
 __all__ = ["Rescorer", "Scored", "tuning_cases"]
 
@@ -100,9 +100,7 @@ class Rescorer:
         If the candidates were made for another admit or arms, or carry no labels.
     """
 
-    def __init__(
-        self, candidates: Candidates, base: RankingConfig, metrics: Sequence[str]
-    ) -> None:
+    def __init__(self, candidates: Candidates, base: RankingConfig, metrics: Sequence[str]) -> None:
         for metric in metrics:
             if metric != "tokens":
                 parse_metric(metric)
@@ -162,15 +160,17 @@ class Rescorer:
         state = group.states.get(tuple(keys[:known]), lambda: start(group.part))
         with np.errstate(all="raise", under="ignore"):
             for depth in range(known, len(keys)):
-                stage, operands = config.stages[depth], None
-                if isinstance(stage, ScoreStage):
-                    make = stage.affine
-                    operands = self._operands.get(
-                        (group.profile, keys[depth]), lambda make=make: make(group.part)
-                    )
+                stage = config.stages[depth]
+                operands = self._affine(group, stage, keys[depth])
                 state = stage.apply(state, group.part, operands)
                 group.states.put(tuple(keys[: depth + 1]), state)
         return state
+
+    def _affine(self, group: _Group, stage: Stage, key: str) -> Affine | None:
+        """The operands of a score stage, wherever in the list of stages it stands."""
+        if not isinstance(stage, ScoreStage):
+            return None
+        return self._operands.get((group.profile, key), lambda: stage.affine(group.part))
 
     def _best(self, ranks: Floats) -> Floats:
         """Smallest rank of a shown target for each case."""

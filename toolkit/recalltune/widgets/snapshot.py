@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +36,7 @@ class Snapshot:
         # IPython is there whenever something calls this.
         from IPython.display import display
 
-        display({"text/html": self.html(), "text/plain": self.heading}, raw=True)
+        show: Callable[..., None] = display
+        show({"text/html": self.html(), "text/plain": self.heading}, raw=True)
         said = str(self.spec.get("description", "chart"))
-        display({"image/svg+xml": self.svg(), "text/plain": said}, raw=True)
+        show({"image/svg+xml": self.svg(), "text/plain": said}, raw=True)
