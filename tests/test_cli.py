@@ -75,9 +75,7 @@ def test_from_a_sweep_to_an_exported_file_with_its_evidence(files: Path) -> None
 @pytest.mark.slow
 def test_an_export_whose_data_moved_on_is_a_finding(files: Path) -> None:
     chosen = files / "lexical.toml"
-    told = call(
-        "export", chosen, "--into", files / "x.json", "--db", files / "lab.duckdb", code=1
-    )
+    told = call("export", chosen, "--into", files / "x.json", "--db", files / "lab.duckdb", code=1)
     assert "marked: no evidence" in told
     assert "finding: the evidence is from data not known" in told
 
@@ -87,9 +85,7 @@ def test_evaluate_explain_and_replay_say_what_they_found(files: Path) -> None:
     db, config = files / "lab.duckdb", files / "lexical.toml"
     table = call("evaluate", "--db", db, "--cases", "s", "--config", config, "--by", "lang")
     assert "ndcg@10" in table
-    parsed = json.loads(
-        call("evaluate", "--db", db, "--cases", "s", "--config", config, "--json")
-    )
+    parsed = json.loads(call("evaluate", "--db", db, "--cases", "s", "--config", config, "--json"))
     assert parsed["summary"][0]["n"] == 4
     compared = call(
         "evaluate", "--db", db, "--cases", "s", "--config", config, "--baseline", config
@@ -107,10 +103,16 @@ def test_evaluate_explain_and_replay_say_what_they_found(files: Path) -> None:
     [
         (["evaluate", "--db", "absent.duckdb", "--cases", "s", "--config", "textbook"], "--db"),
         (["evaluate", "--db", "{db}", "--cases", "t", "--config", "{config}"], "known: s"),
-        (["evaluate", "--db", "{db}", "--cases", "s", "--config", "textbok"], "nearest: 'textbook'"),
+        (
+            ["evaluate", "--db", "{db}", "--cases", "s", "--config", "textbok"],
+            "nearest: 'textbook'",
+        ),
         (["explain", "--db", "{db}", "--config", "{config}"], "exactly one"),
         (["explain", "--db", "{db}", "--config", "{config}", "x", "--at", "noon"], "ISO 8601"),
-        (["explain", "--db", "{db}", "--config", "{config}", "x", "--at", "2026-01-01"], "time zone"),
+        (
+            ["explain", "--db", "{db}", "--config", "{config}", "x", "--at", "2026-01-01"],
+            "time zone",
+        ),
         (["sweep", "--db", "{db}", "--cases", "s"], "Missing option"),
         (["choose", "--db", "{db}", "--sweep", "nothing"], "sweep_id must exist"),
         (["ingest", "--db", "{db}", "absent.jsonl"], "absent.jsonl"),
@@ -127,7 +129,18 @@ def test_bad_input_ends_in_one_line_and_exit_code_2(
 
 @pytest.mark.parametrize(
     "verb",
-    ["demo", "ingest", "cases", "evaluate", "explain", "replay", "sweep", "choose", "export", "report"],
+    [
+        "demo",
+        "ingest",
+        "cases",
+        "evaluate",
+        "explain",
+        "replay",
+        "sweep",
+        "choose",
+        "export",
+        "report",
+    ],
 )
 def test_every_verb_has_help_with_an_example(verb: str) -> None:
     assert "Example: recalltune" in " ".join(call(verb, "--help").split())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.timing import Timed, interleaved
+from benchmarks.timing import interleaved
 
 
 @dataclass(frozen=True)
@@ -45,25 +44,17 @@ def measure_limits() -> Limits:
     times = interleaved(
         {
             "copy": lambda: np.copyto(copy, big),
-            "compare": _often(20, lambda: np.greater(left, right, out=below)),
-            "divide": _often(200, lambda: np.divide(top, bottom, out=quotient)),
+            "compare": lambda: np.greater(left, right, out=below),
+            "divide": lambda: np.divide(top, bottom, out=quotient),
             "sort": lambda: np.sort(keys, axis=1),
         }
     )
     return Limits(
         copy_bytes=2 * big.nbytes / times["copy"].best,
-        compares=20 * left.size / times["compare"].best,
-        divides=200 * top.size / times["divide"].best,
+        compares=left.size / times["compare"].best,
+        divides=top.size / times["divide"].best,
         sorted_keys=keys.size / times["sort"].best,
     )
-
-
-def _often(count: int, work: Callable[[], object]) -> Callable[[], None]:
-    def repeat() -> None:
-        for _ in range(count):
-            work()
-
-    return repeat
 
 
 def threads() -> list[str]:
@@ -73,11 +64,7 @@ def threads() -> list[str]:
     pools = ", ".join(f"{pool['internal_api']} {pool['num_threads']}" for pool in threadpool_info())
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return [
-        f"  cores {os.cpu_count()}, numpy {np.__version__}, thread pools: {pools or 'none'}",
+        f"  cores {os.cpu_count()}, numpy {np.__version__}, threads: {pools or 'no pool'}, "
+        f"numba {os.environ.get('NUMBA_NUM_THREADS', 'all')}",
         f"  one-minute load when started {load:.1f}",
     ]
-
-
-def busy(times: dict[str, Timed]) -> bool:
-    """Whether a neighbour took cores away: repeats of one contestant differ by half or more."""
-    return any(timed.median > 1.5 * timed.best for timed in times.values())

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 import warnings
@@ -16,10 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# Started as a script, so that the folder of tests is not on the path yet.
-sys.path[0] = str(ROOT / "tests")
+if __name__ == "__main__":
+    # Started as a script: the folder of the tests is not on the path, and pools open at import.
+    sys.path[0] = str(ROOT / "tests")
+    for pool in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
+        os.environ.setdefault(f"{pool}_NUM_THREADS", "1")
 
-from benchmarks import (  # noqa: E402
+from benchmarks import (
     diversity,
     fusing,
     grid_places,
@@ -34,9 +38,9 @@ WORKLOADS: dict[str, Callable[..., list[rows.Row]]] = {
     "sweep": grid_sweep.bench,
     "places": grid_places.bench,
     "bm25": lexical.bench,
-    "rrf": fusing.bench,
     "mmr": diversity.bench,
     "metrics": measuring.bench,
+    "rrf": fusing.bench,
 }
 
 
@@ -57,16 +61,16 @@ def main() -> int:
     limits = machine.measure_limits()
     for line in limits.lines():
         print(line)
-    print(f"\n{rows.HEAD}")
+    print(f"\n{rows.HEAD}", flush=True)
     told: list[rows.Row] = []
     for name in options.names or WORKLOADS:
         began = time.perf_counter()
         found = WORKLOADS[name](limits, repeats=options.repeats)
         told += found
         for row in found:
-            print(row.line(), flush=True)
+            print(row.line())
         seconds = time.perf_counter() - began
-        print(f"  {'':<34}({name}: set-up, gate and {options.repeats} rounds, {seconds:.0f} s)")
+        print(f"  ({name}: set-up, gate and {options.repeats} rounds, {seconds:.0f} s)", flush=True)
     options.out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     record = {"limits": vars(limits), "rows": [row.record() for row in told]}
     options.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -18,6 +18,7 @@ from recalltune.ingest import ingest
 from recalltune.pipeline.address import get, set_many
 from recalltune.pipeline.config import RankingConfig, load_config, preset, preset_names
 from recalltune.pipeline.explain import explain
+from recalltune.pipeline.present import present
 from recalltune.production.export import export
 from recalltune.replay.steps import replay
 from recalltune.store import Lab, open
@@ -58,6 +59,7 @@ __all__ = [
     "load_space",
     "load_sweep",
     "open",
+    "present",
     "preset",
     "preset_names",
     "rank",

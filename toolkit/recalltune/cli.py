@@ -16,6 +16,7 @@ import recalltune as rt
 from recalltune.errors import ParameterError, RecalltuneError
 from recalltune.evaluate.run import DEFAULT_METRICS
 from recalltune.pipeline.config import RankingConfig, load_config
+from recalltune.pipeline.present import display_lines, present
 from recalltune.production.evidence_file import evidence_beside, read_evidence
 from recalltune.production.export import undo
 from recalltune.production.provenance import Provenance, evidence_text
@@ -27,6 +28,7 @@ from recalltune.report.terminal import (
     import_lines,
     table_lines,
 )
+from recalltune.report.text import plain
 from recalltune.store import data_digest
 
 __all__ = ["app", "main"]
@@ -178,9 +180,12 @@ def explain(
     ] = None,
     scope: Annotated[str | None, typer.Option(help="Scope to search; default: all.")] = None,
     encoder: EncoderOption = None,
-    top: Annotated[int, typer.Option(min=1, max=100, help="How many hits.")] = 5,
+    top: Annotated[int, typer.Option(min=1, max=100, help="How many hits to explain.")] = 5,
 ) -> None:
-    """Show what every stage did. Example: recalltune explain --db F --config textbook "backup"."""
+    """Show the list by layer, and what every stage did.
+
+    Example: recalltune explain --db F --config textbook "which battery".
+    """
     lab = _existing(db)
     setting = _config(config)
     if (query is None) == (case is None):
@@ -192,11 +197,13 @@ def explain(
         case_id = "query"
         table = rt.ask(lab, str(query), setting, at=_instant(at), scope=scope, encoder=encoder)
     evidence = rt.explain(table, setting, case_id)
-    last = evidence.filter(pl.col("step") == evidence["step"].max())
-    shown = last.filter(pl.col("rank") <= top).sort("rank")["memory_id"].to_list()
-    for memory_id in shown:
+    row = table.position(case_id)
+    order = rt.rank(table, setting).order
+    display = present(table, order, row, layers=setting.layers)
+    _say([plain(line, columns=100) for line in display_lines(display)])
+    for memory_id in display.sort("rank")["memory_id"].head(top).to_list():
         rows = evidence.filter(pl.col("memory_id") == memory_id).sort("step")
-        typer.echo(f"\n{memory_id}")
+        typer.echo(f"\n{plain(memory_id, columns=100)}")
         _say(table_lines(rows.select("stage", "scale", "shift", "before", "after", "rank")))
 
 

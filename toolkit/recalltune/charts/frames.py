@@ -12,7 +12,7 @@ import polars as pl
 from recalltune.charts.text import TOOLTIP_COLUMNS, cut
 from recalltune.errors import ParameterError, nearest
 
-__all__ = ["ROW_LIMIT", "Kind", "json_rows", "tidy", "without_gaps"]
+__all__ = ["ROW_LIMIT", "Kind", "json_rows", "refuse_nan", "tidy", "without_gaps"]
 
 Kind = Literal["text", "number", "count", "flag", "time"]
 
@@ -69,6 +69,21 @@ def tidy(
             for name, kind in wanted.items()
         ]
     )
+
+
+def refuse_nan(frame: pl.DataFrame, columns: Sequence[str], chart: str) -> None:
+    """Refuse NaN where null has a meaning, such as a parameter that is off.
+
+    Raises
+    ------
+    ParameterError
+        If one of the columns is of floats and holds NaN or infinity.
+    """
+    for name in columns:
+        column = frame.get_column(name)
+        if column.dtype.is_float() and not column.drop_nulls().is_finite().all():
+            msg = f"{chart} needs finite numbers or null in column {name!r}, got NaN or infinity"
+            raise ParameterError(msg)
 
 
 def without_gaps(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, str]:

@@ -11,7 +11,7 @@ import polars as pl
 from recalltune.charts import figures
 from recalltune.charts.canvas import About, Chart, Drawing, draw, finish, sentence
 from recalltune.charts.findings import Finding
-from recalltune.charts.frames import tidy
+from recalltune.charts.frames import refuse_nan, tidy
 from recalltune.charts.heatmap_marks import WIDTH, Setting, grid, printed, strip_panel
 from recalltune.charts.look import current
 from recalltune.charts.measures import Measure, as_measure
@@ -88,6 +88,7 @@ def _cells(
         {"n": "count", "lo": "number", "hi": "number"},
         aggregate="fix the other parameters first",
     ).with_columns(pl.col("tie").fill_null(value=False))
+    refuse_nan(frame, ["x", "y"], "sweep_heatmap")
     strip = known.filter(pl.col("x").is_null() & pl.col("y").is_null())
     cells = known.filter(pl.col("x").is_not_null() & pl.col("y").is_not_null())
     if strip.height > 1 or strip.height + cells.height != known.height:

@@ -45,7 +45,7 @@ def preset_dots(
         difference to the default row and its interval, printed right for the first measure),
         ``role`` (text, with ``pair``), ``family`` (preset family) or ``layer`` (text) for colour.
     metrics
-        Measures in the order of the columns; by default as they come. The first one sorts.
+        Measures in the order of the columns; by default by name. The first one sorts the rows.
     default_row, chosen_row
         Rows marked as the current default (hollow diamond) and the choice (ink circle).
     pair
@@ -118,7 +118,7 @@ def preset_dots(
 
 
 def _metrics(dots: pl.DataFrame, metrics: Sequence[Measure | str]) -> list[Measure]:
-    present = dots["metric"].unique(maintain_order=True).to_list()
+    present = sorted(dots["metric"].unique(), key=lambda name: (name.casefold(), name))
     kinds = [as_measure(metric) for metric in metrics] or [as_measure(name) for name in present]
     for kind in kinds:
         if dots.height and kind.name not in present:

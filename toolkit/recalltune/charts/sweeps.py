@@ -10,7 +10,7 @@ import polars as pl
 from recalltune.charts import figures
 from recalltune.charts.canvas import About, Chart, draw, finish, sentence
 from recalltune.charts.findings import TOO_FEW, Finding, Verdict, verdict_of
-from recalltune.charts.frames import tidy, without_gaps
+from recalltune.charts.frames import refuse_nan, tidy, without_gaps
 from recalltune.charts.measures import Measure, as_measure
 from recalltune.charts.steps import step_line
 from recalltune.charts.sweeps_marks import slice_panels
@@ -121,6 +121,7 @@ def _points(frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
         },
         aggregate="sweep one parameter, or keep fewer slices",
     )
+    refuse_nan(frame, ["value"], "sweep_line")
     points, gaps = without_gaps(known, ["diff", "slice", "n"])
     if points.select("value", "slice").is_duplicated().any():
         raise ParameterError("each value must occur once in a slice, got one again")

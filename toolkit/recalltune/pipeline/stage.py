@@ -127,7 +127,7 @@ class State:
         return self._known[name]
 
     def showing(self, places: Places) -> State:
-        """Return the state with a selection; score and list stay, and what was derived from them."""
+        """Return the state with a selection; score and list stay, and what they gave."""
         return replace(self, places=places)
 
     def then(self, **changes: Any) -> State:

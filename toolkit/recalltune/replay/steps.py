@@ -14,7 +14,7 @@ from recalltune.encode import Encoder
 from recalltune.errors import ParameterError, nearest
 from recalltune.evaluate.run import rank, shown_hits
 from recalltune.pipeline.config import RankingConfig
-from recalltune.store import Lab, Run, read_turns, record_ledger, write_run
+from recalltune.store import Lab, Run, read_table, read_turns, record_ledger, write_run
 from recalltune.version import code_digest
 
 __all__ = ["Replay", "replay"]
@@ -148,6 +148,8 @@ def _save(lab: Lab, config: RankingConfig, table: Candidates, result: Replay) ->
     )
     hits = result.hits.select("query_id", "rank", "memory_id", "score")
     with lab.writing() as con:
+        if read_table(con, "run", run_id=result.run_id).height:
+            return  # the id is the hash of all inputs, so what stands there is the same
         write_run(con, run, hits=hits, packing=result.accounts)
         for hop, reason in result.ledger:
             record_ledger(con, result.run_id, hop=hop, reason=reason)

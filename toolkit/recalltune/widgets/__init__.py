@@ -29,7 +29,7 @@ from recalltune.widgets.readiness import (
     lengths,
     readiness,
 )
-from recalltune.widgets.reading import reading_list, stamp
+from recalltune.widgets.reading import chart_stamp, reading_list, stamp
 from recalltune.widgets.snapshot import Snapshot
 from recalltune.widgets.tables import Table
 
@@ -45,6 +45,7 @@ __all__ = [
     "answer",
     "by_target_layer",
     "case_matrix",
+    "chart_stamp",
     "curves",
     "demo_bench",
     "dropped",

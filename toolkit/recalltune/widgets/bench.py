@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from recalltune.candidates.build import candidates
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
 from recalltune.evaluate.cases import load_cases
+from recalltune.evaluate.run import Evaluation, evaluate
 from recalltune.ingest import ImportReport, ingest
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.store import Lab, open
@@ -48,9 +50,17 @@ class Bench:
     out: Path = field(repr=False)
     """Folder for everything a notebook writes."""
 
+    _tables: dict[str, Candidates] = field(default_factory=dict, repr=False)
+
     def candidates(self, config: RankingConfig) -> Candidates:
-        """Return the candidate table of the demo cases for a config."""
-        return candidates(self.lab, CASES, config)
+        """Return the candidate table of the demo cases for a config's admit and arms."""
+        if config.setup not in self._tables:
+            self._tables[config.setup] = candidates(self.lab, CASES, config)
+        return self._tables[config.setup]
+
+    def runs(self, configs: Mapping[str, RankingConfig]) -> dict[str, Evaluation]:
+        """Return name -> evaluation of each config on all demo cases."""
+        return {name: evaluate(self.candidates(config), config) for name, config in configs.items()}
 
 
 def demo_bench(data: Path | str | None = None, out: Path | str | None = None) -> Bench:

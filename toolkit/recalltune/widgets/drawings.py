@@ -12,7 +12,6 @@ import polars as pl
 from recalltune.candidates.table import Candidates
 from recalltune.charts import (
     Drawing,
-    Stamp,
     case_flips,
     case_flips_drawing,
     decay_curves,
@@ -23,7 +22,7 @@ from recalltune.charts import (
 from recalltune.errors import ParameterError, nearest
 from recalltune.evaluate.views import targets
 from recalltune.rank.decay import exponential, weibull, with_floor
-from recalltune.version import code_digest
+from recalltune.widgets.reading import chart_stamp
 from recalltune.widgets.scoring import Scored
 
 __all__ = ["CHARTS", "LIST_LENGTH", "Moved", "Picture", "picture"]
@@ -75,7 +74,7 @@ class _Flips:
             "list_length": LIST_LENGTH,
             "top": 12,
             "detail": "In sample: tuning cases.",
-            "stamp": _stamp(self.candidates, moved.now),
+            "stamp": chart_stamp(self.candidates, moved.now.config),
         }
 
 
@@ -102,7 +101,7 @@ class _Curves:
     def _options(self, moved: Moved) -> dict[str, Any]:
         return {
             "evidence": targets(self.candidates).select(pl.col("age_days").drop_nulls()),
-            "stamp": _stamp(self.candidates, moved.now),
+            "stamp": chart_stamp(self.candidates, moved.now.config),
         }
 
 
@@ -139,7 +138,7 @@ class _Account:
         )
 
     def _options(self, moved: Moved) -> dict[str, Any]:
-        return {"round_name": "case", "stamp": _stamp(self.candidates, moved.now)}
+        return {"round_name": "case", "stamp": chart_stamp(self.candidates, moved.now.config)}
 
 
 CHARTS: dict[str, Callable[[Candidates], Picture]] = {
@@ -170,12 +169,3 @@ def _weights(scored: Scored) -> np.ndarray[Any, np.dtype[np.float64]]:
     else:
         weight = weibull(_AGES, half_life_days=decay.half_life_days, shape=decay.shape)
     return with_floor(weight, floor=decay.floor)
-
-
-def _stamp(candidates: Candidates, scored: Scored) -> Stamp:
-    return Stamp(
-        config=scored.config.fingerprint,
-        data=candidates.stamp.data,
-        encoder=candidates.stamp.vectors,
-        code=code_digest(),
-    )

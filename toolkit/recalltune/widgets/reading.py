@@ -9,13 +9,14 @@ from importlib.metadata import version
 import polars as pl
 
 from recalltune.candidates.table import Candidates
+from recalltune.charts import Stamp
 from recalltune.pipeline.config import RankingConfig
 from recalltune.sweep.engine import SweepResult
 from recalltune.sweep.views import binding
 from recalltune.version import VERSION, code_digest
 from recalltune.widgets.tables import Table
 
-__all__ = ["reading_list", "stamp"]
+__all__ = ["chart_stamp", "reading_list", "stamp"]
 
 _PACKAGES = ("duckdb", "polars", "numpy", "altair")
 
@@ -61,6 +62,16 @@ def reading_list(result: SweepResult, metric: str, notebooks: Mapping[str, str])
         )
     )
     return Table(frame, "What to read next, by what its parameter moves here (in sample)")
+
+
+def chart_stamp(candidates: Candidates, config: RankingConfig | None = None) -> Stamp:
+    """Return what a chart was made from; ``config`` only where one config is drawn."""
+    return Stamp(
+        config="" if config is None else config.fingerprint,
+        data=candidates.stamp.data,
+        encoder=candidates.stamp.vectors,
+        code=code_digest(),
+    )
 
 
 def stamp(candidates: Candidates, config: RankingConfig, *, small: bool) -> Table:
