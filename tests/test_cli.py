@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from small_lab import Ask, Note, make_lab
+
+from recalltune.cli import main
 
 NOTES = [
     Note(f"m{n:02d}", f"tea {word} note", float(n), layer=layer)
@@ -33,16 +36,22 @@ top_k = 3
 """
 
 
-def call(*words: str | Path, code: int = 0) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "recalltune.cli", *map(str, words)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
+Call = Callable[..., str]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Run one command line in this process; returns what it said on both streams."""
+
+    def run(*words: str | Path, code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["recalltune", *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr()
+        assert (left.value.code or 0) == code, said.out + said.err
+        return said.out + said.err
+
+    return run
 
 
 @pytest.fixture
@@ -55,8 +64,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
-def test_from_a_sweep_to_an_exported_file_with_its_evidence(files: Path) -> None:
+def test_from_a_sweep_to_an_exported_file_with_its_evidence(call: Call, files: Path) -> None:
     db, config = files / "lab.duckdb", files / "lexical.toml"
     common = ("--db", db, "--cases", "s", "--config", config)
     told = call("sweep", *common, "--space", files / "space.toml")
@@ -72,16 +80,14 @@ def test_from_a_sweep_to_an_exported_file_with_its_evidence(files: Path) -> None
     assert oct(exported.stat().st_mode & 0o777) == "0o600"
 
 
-@pytest.mark.slow
-def test_an_export_whose_data_moved_on_is_a_finding(files: Path) -> None:
+def test_an_export_whose_data_moved_on_is_a_finding(call: Call, files: Path) -> None:
     chosen = files / "lexical.toml"
     told = call("export", chosen, "--into", files / "x.json", "--db", files / "lab.duckdb", code=1)
     assert "marked: no evidence" in told
     assert "finding: the evidence is from data not known" in told
 
 
-@pytest.mark.slow
-def test_evaluate_explain_and_replay_say_what_they_found(files: Path) -> None:
+def test_evaluate_explain_and_replay_say_what_they_found(call: Call, files: Path) -> None:
     db, config = files / "lab.duckdb", files / "lexical.toml"
     table = call("evaluate", "--db", db, "--cases", "s", "--config", config, "--by", "lang")
     assert "ndcg@10" in table
@@ -121,7 +127,7 @@ def test_evaluate_explain_and_replay_say_what_they_found(files: Path) -> None:
     ],
 )
 def test_bad_input_ends_in_one_line_and_exit_code_2(
-    files: Path, words: list[str], told: str
+    call: Call, files: Path, words: list[str], told: str
 ) -> None:
     places = {"db": files / "lab.duckdb", "config": files / "lexical.toml"}
     assert told in call(*(word.format(**places) for word in words), code=2)
@@ -142,5 +148,17 @@ def test_bad_input_ends_in_one_line_and_exit_code_2(
         "report",
     ],
 )
-def test_every_verb_has_help_with_an_example(verb: str) -> None:
+def test_every_verb_has_help_with_an_example(call: Call, verb: str) -> None:
     assert "Example: recalltune" in " ".join(call(verb, "--help").split())
+
+
+def test_a_process_ends_without_a_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "recalltune.cli", "ingest", "--db", tmp_path / "x", "absent"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr

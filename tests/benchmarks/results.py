@@ -75,13 +75,18 @@ UNITS = ("memory", "session")
 
 
 def cranfield(shared: Path, scratch: Path) -> Figures:
-    """Abstracts and questions of 1967; the judgements of grade -1 are not in the file read."""
+    """Abstracts and questions of 1967; the one judgement of -1 a question is not relevant."""
     lab = rt.open(scratch / "cranfield.duckdb")
     fill(lab, shared / "data" / "cranfield", "cranfield")
     table = rt.candidates(lab, "cranfield", PLAIN_BM25)
     return {
         "data": "Cranfield 1400",
-        "recipe": {**RECIPE, "memory": "title and text", "world": "all abstracts"},
+        "recipe": {
+            **RECIPE,
+            "memory": "title and text",
+            "world": "all abstracts",
+            "judged -1": "not relevant",
+        },
         "n": counts(table),
         "abstracts": figures(rt.evaluate(table, PLAIN_BM25, metrics=METRICS)),
     }
@@ -125,7 +130,7 @@ def counts(table: Any) -> dict[str, int]:
     return {
         "memories": table.spans["memory_id"].n_unique(),
         "questions": table.queries.height,
-        "labels": table.labels.height,
+        "targets": table.labels.filter(pl.col("grade") > 0).height,
     }
 
 

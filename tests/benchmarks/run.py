@@ -23,7 +23,7 @@ if __name__ == "__main__":
     for pool in ("OPENBLAS", "OMP", "MKL", "NUMBA"):
         os.environ.setdefault(f"{pool}_NUM_THREADS", "1")
 
-from benchmarks import (
+from benchmarks import (  # noqa: E402
     diversity,
     fusing,
     grid_places,

@@ -136,17 +136,17 @@ def flow() -> pl.DataFrame:
 
 
 def waterfall() -> pl.DataFrame:
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     for item, start, decay in (("target, 365 days old", 0.6, 0.7), ("rival at rank 3", 0.5, 0.9)):
         scores = [start, start * 0.8, start * 0.8, start * 0.8 * decay]
         stages = ("arms fused", "importance", "length", "decay")
         for step, stage in enumerate(stages):
-            rows.append({"item": item, "step": step, "stage": stage,
-                         "before": scores[step - 1] if step else None, "after": scores[step],
-                         "kind": "factor" if step else "start", "reason": None})  # fmt: skip
-        rows.append({"item": item, "step": 4, "stage": "最终得分", "before": None,
-                     "after": scores[-1], "kind": "final", "reason": "below its minimum"})  # fmt: skip
-    return pl.DataFrame(rows, infer_schema_length=None)
+            before = scores[step - 1] if step else None
+            kind = "factor" if step else "start"
+            rows.append((item, step, stage, before, scores[step], kind, None))
+        rows.append((item, 4, "最终得分", None, scores[-1], "final", "below its minimum"))
+    names = ["item", "step", "stage", "before", "after", "kind", "reason"]
+    return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
 
 
 def losses() -> pl.DataFrame:
@@ -206,8 +206,8 @@ def settings() -> pl.DataFrame:
 
 def months() -> pl.DataFrame:
     rows = [
-        {"layer": layer, "month": date(2025 + at // 12, at % 12 + 1, 1), "n": 1 + at * (layer == "log"),
-         "status": status, "median_tokens": 40.0}
+        {"layer": layer, "month": date(2025 + at // 12, at % 12 + 1, 1),
+         "n": 1 + at * (layer == "log"), "status": status, "median_tokens": 40.0}
         for at in range(14)
         for layer in LAYERS
         for status in ("current", "superseded")
@@ -217,7 +217,11 @@ def months() -> pl.DataFrame:
 
 def lengths() -> pl.DataFrame:
     rows = [
-        {"group": layer, "value": float(5 + 3 * at + 10 * place), "role": "target" if at == 3 else "other"}
+        {
+            "group": layer,
+            "value": float(5 + 3 * at + 10 * place),
+            "role": "target" if at == 3 else "other",
+        }
         for place, layer in enumerate(LAYERS)
         for at in range(40)
     ]
@@ -231,6 +235,30 @@ def kinds() -> pl.DataFrame:
         for language, n in zip(("en", "zh"), sizes, strict=True)
         if n is not None
     ]
+    return pl.DataFrame(rows)
+
+
+def phases() -> pl.DataFrame:
+    # Entry 616; "legacy" refuses limits from the stored size to size + 616 that lower ones accept.
+    rows = []
+    for policy in ("legacy", "修正规则"):
+        for size in range(2_000, 9_000, 500):
+            middle = "refused" if policy == "legacy" else "compacted"
+            for first, last, outcome in ((500, size, "compacted"), (size, size + 616, middle),
+                                         (size + 616, 10_000, "written")):  # fmt: skip
+                rows.append((policy, first, last, size, size + 500, outcome))
+    names = ["policy", "limit_from", "limit_to", "size_from", "size_to", "outcome"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def changes() -> pl.DataFrame:
+    # Every third query is untouched: 8 of 24.
+    rows = [
+        {"query_id": f"q{at:02}", "stage": stage, "entered": part * (at % 3), "left": 0,
+         "moved": 0, "kept": 6, "label": "封面是什么颜色"}
+        for at in range(24)
+        for part, stage in ((1, "decay"), (2, "layer places"))
+    ]  # fmt: skip
     return pl.DataFrame(rows)
 
 
@@ -283,6 +311,14 @@ DEMOS: dict[str, Demo] = {
     ),
     "pareto_quality_tokens": Demo(
         charts.pareto_quality_tokens, settings(), ("tokens", "quality", "role")
+    ),
+    "lockup_phase": Demo(
+        charts.lockup_phase, phases(),
+        ("policy", "limit_from", "limit_to", "size_from", "size_to", "outcome"),
+    ),
+    "churn": Demo(
+        partial(charts.churn, mean={"value": 0.31, "lo": 0.27, "hi": 0.36}), changes(),
+        ("query_id", "stage", "entered", "left", "moved", "kept"),
     ),
     "profile_over_time": Demo(
         partial(charts.profile, form="over_time",

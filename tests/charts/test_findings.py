@@ -146,7 +146,8 @@ def test_a_verdict_that_the_interval_does_not_back_cannot_be_built() -> None:
 @pytest.mark.parametrize(
     "typed",
     ["7 cases", "Decay gains", "A longer half-life is better", "Fewer tokens", "recall improves",
-     "半衰期更长", "召回率提升了", "Lost because of decay", "第３名", "Best setting", "costs nothing"],
+     "半衰期更长", "召回率提升了", "Lost because of decay", "第３名", "Best setting",
+     "costs nothing"],
 )  # fmt: skip
 def test_a_typed_title_may_hold_no_digit_and_no_comparison(typed: str) -> None:
     with pytest.raises(ParameterError, match=r"must hold no (digit|comparison)"):
@@ -165,9 +166,9 @@ def test_an_exact_finding_needs_a_number_and_a_stated_one_no_verb() -> None:
 
 
 def test_unknown_fields_and_formats_are_named_with_the_nearest() -> None:
-    with pytest.raises(ParameterError, match="field 'totl' .*nearest: 'total'"):
+    with pytest.raises(ParameterError, match=r"field 'totl' .*nearest: 'total'"):
         Finding("{totl:count}", {"total": 1})
-    with pytest.raises(ParameterError, match="format 'cuont' .*nearest: 'count'"):
+    with pytest.raises(ParameterError, match=r"format 'cuont' .*nearest: 'count'"):
         Finding("{total:cuont}", {"total": 1})
 
 

@@ -1,4 +1,4 @@
-"""Colours are told apart, and read, by eyes of every kind: measured, so a new one cannot slip in."""
+"""Colours are told apart, and read, by eyes of every kind; measured, so none slips in."""
 
 from __future__ import annotations
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from recalltune.charts.account import quota_account, quota_account_drawing
 from recalltune.charts.ages import age_strata
 from recalltune.charts.canvas import Drawing, Stamp
+from recalltune.charts.churn import churn
 from recalltune.charts.curves import decay_curves, decay_curves_drawing
 from recalltune.charts.difference import difference
 from recalltune.charts.findings import Finding, verdict_of
 from recalltune.charts.flips import case_flips, case_flips_drawing
 from recalltune.charts.flow import rank_flow
 from recalltune.charts.heatmap import sweep_heatmap
+from recalltune.charts.lockup import lockup_phase
 from recalltune.charts.look import using
 from recalltune.charts.losses import loss_stages
 from recalltune.charts.measures import Measure
@@ -34,10 +36,12 @@ __all__ = [
     "age_strata",
     "case_flips",
     "case_flips_drawing",
+    "churn",
     "compiled",
     "decay_curves",
     "decay_curves_drawing",
     "difference",
+    "lockup_phase",
     "loss_stages",
     "pareto_quality_tokens",
     "patch",

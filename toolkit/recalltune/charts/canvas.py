@@ -145,8 +145,11 @@ def draw(
     rows: Mapping[str, list[dict[str, Any]]],
     table: pl.DataFrame,
     about: About,
+    gaps: str = "",
 ) -> Drawing:
     """The drawing of a chart function; ``about`` is what its caller passed on.
+
+    ``gaps`` says what is not drawn; it stands early, where a long subtitle is never cut.
 
     Raises
     ------
@@ -163,7 +166,7 @@ def draw(
     return Drawing(
         chart=chart,
         finding=default if given is None else as_finding(given),
-        subtitle=subtitle(measured, about.get("detail", ""), *further, stamp=stamp),
+        subtitle=subtitle(measured, gaps, about.get("detail", ""), *further, stamp=stamp),
         form=form,
         rows=rows,
         table=table,

@@ -167,8 +167,8 @@ def _drawing(
         sentences=[
             f"{measured}; colour: difference to the current default.",
             f"Marks: {', '.join(marks)}." if marks else "",
-            f"Crossed: {figures.counted(not_run, noun)} not run." if not_run else "",
         ],
+        gaps=f"Crossed: {figures.counted(not_run, noun)} not run." if not_run else "",
         form=f"Heat map of {figures.counted(cells.height, noun)}, {names[0]} by {names[1]}.",
         rows={
             "cells": cell_rows,

@@ -62,8 +62,8 @@ def profile_matrix(
         sentences=[
             f"{figures.noun(2, noun).capitalize()} by {row_name or 'row'} and "
             f"{column_name or 'column'}; framed: none; grey: under {TOO_FEW}.",
-            gaps,
         ],
+        gaps=gaps,
         form=f"Table of {len(rows)} by {len(columns)} counts.",
         rows={"cells": cells},
         table=counts.sort("row", "column"),

@@ -67,8 +67,8 @@ def step_line(
         sentences=[
             f"{kind.name} over {cut(parameter)}, a panel a slice.",
             "Triangle: the step goes down.",
-            gaps,
         ],
+        gaps=gaps,
         form=f"Step chart of {figures.counted(len(slices), 'panel')} over {parameter}.",
         rows=rows,
         table=points.drop("down"),

@@ -9,12 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from recalltune.report.deciding import (
-        DecisionCard,
-        DecisionRecord,
-        decision,
-        read_decisions,
-    )
+    from recalltune.report.deciding import DecisionCard, decision
+    from recalltune.report.decision_record import DecisionRecord, read_decisions
     from recalltune.report.demo import run_demo
     from recalltune.report.journey import write_journey, write_report
     from recalltune.report.story import Journey
@@ -32,10 +28,10 @@ __all__ = [
 
 _HOMES = {
     "DecisionCard": "deciding",
-    "DecisionRecord": "deciding",
+    "DecisionRecord": "decision_record",
     "Journey": "story",
     "decision": "deciding",
-    "read_decisions": "deciding",
+    "read_decisions": "decision_record",
     "run_demo": "demo",
     "write_journey": "journey",
     "write_report": "journey",

@@ -13,120 +13,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
-from pydantic import Field
 
 from recalltune.charts import figures
 from recalltune.charts.findings import TOO_FEW
-from recalltune.errors import ContractError, ParameterError, Settings, checked
+from recalltune.errors import ContractError, ParameterError, checked
 from recalltune.evaluate.paired import check_comparable, higher_is_better, paired_runs
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import label_of, slices
 from recalltune.pipeline.address import addresses
 from recalltune.pipeline.config import RankingConfig
+from recalltune.report.decision_record import (
+    Cost,
+    DecisionRecord,
+    Effect,
+    NotDecided,
+    ParameterChange,
+    Verdict,
+)
+from recalltune.report.decision_table import cost_of, decision_rows, decision_table
 from recalltune.report.files import write_private
-from recalltune.report.html import Html, el, join, long_text, table
 from recalltune.sweep.choose import Choice
 from recalltune.sweep.engine import SweepResult
 from recalltune.sweep.views import binding
 from recalltune.version import code_digest
 
-__all__ = [
-    "Cost",
-    "DecisionCard",
-    "DecisionRecord",
-    "cost_lines",
-    "cost_of",
-    "decision",
-    "decision_rows",
-    "decision_table",
-    "read_decisions",
-]
+__all__ = ["DecisionCard", "decision"]
 
-Verdict = Literal["keep", "change", "cannot decide"]
 IN_SAMPLE = "in sample"
 MARGIN = 0.01
-EXAMPLES = 3
 # Where a claim speaks of quality, in the languages notebooks are written in.
 _QUALITY = (
     "gain", "better", "improv", "rais", "higher", "lower", "cost", "lose", "wors", "更好", "提高",
 )  # fmt: skip
-
-
-class ParameterChange(Settings):
-    """One parameter that changes."""
-
-    address: str
-    default: Any = None
-    chosen: Any = None
-
-
-class Effect(Settings):
-    """The difference that the decision rests on."""
-
-    metric: str
-    default: float | None
-    chosen: float | None
-    difference: float | None
-    lo: float | None
-    hi: float | None
-    n: int = Field(ge=0)
-    correction: str
-    """How the interval allows for the settings that were looked at."""
-    basis: Literal["in sample", "held out"]
-
-
-class LosingSlice(Settings):
-    """A slice in which the choice costs beyond noise."""
-
-    by: str
-    slice: str
-    difference: float
-    lo: float
-    hi: float
-    n: int
-
-
-class Cost(Settings):
-    """What the choice costs."""
-
-    tokens: float | None = None
-    """Tokens a query, chosen minus default."""
-    tokens_lo: float | None = None
-    tokens_hi: float | None = None
-    losing_slices: tuple[LosingSlice, ...] = ()
-    flips_to_failure: int = 0
-    flips_to_pass: int = 0
-    examples: tuple[str, ...] = ()
-    """Ids of up to three cases that fail now."""
-
-
-class NotDecided(Settings):
-    """What the cases leave open."""
-
-    tie_set: int | None = None
-    tie_ranges: dict[str, list[Any]] = Field(default_factory=dict)
-    not_binding: tuple[str, ...] = ()
-    small_slices: tuple[str, ...] = ()
-    cases_needed: int | None = None
-    """To see a difference of 0.01."""
-
-
-class DecisionRecord(Settings):
-    """One decision, as the exporter and the report read it."""
-
-    number: str = Field(pattern=r"^[0-9a-z_]{1,40}$")
-    question: str = Field(min_length=3, max_length=300)
-    verdict: Verdict
-    claim: str = Field(max_length=1_000)
-    changes: tuple[ParameterChange, ...] = ()
-    effect: Effect | None = None
-    cost: Cost = Cost()
-    not_decided: NotDecided = NotDecided()
-    would_change_it: str = Field(min_length=3, max_length=600)
-    stamp: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -230,7 +151,7 @@ def decision(
             "question": question,
             "verdict": final,
             "claim": _claim(claim, final, choice, effect, verdict),
-            "changes": _changes(choice, default, chosen) if final == "change" else (),
+            "changes": tuple(_changes(choice, default, chosen)) if final == "change" else (),
             "effect": effect,
             "cost": cost,
             "not_decided": _open(
@@ -245,24 +166,6 @@ def decision(
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     text = json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=2, allow_nan=False)
     return DecisionCard(record, write_private(folder / f"{record.number}.json", text + "\n"))
-
-
-def read_decisions(out: str | Path = "out") -> list[DecisionRecord]:
-    """Read the decisions of a run, by number.
-
-    Raises
-    ------
-    ParameterError
-        If a file does not hold a valid decision; the message names it.
-    """
-    found = []
-    for path in sorted((Path(out) / "decisions").glob("*.json")):
-        try:
-            found.append(DecisionRecord.model_validate_json(path.read_text(encoding="utf-8")))
-        except ValueError as error:
-            message = f"{path}: not a decision: {str(error).splitlines()[0]}"
-            raise ParameterError(message) from None
-    return found
 
 
 def _check_same_story(
@@ -362,44 +265,6 @@ def _effect_of_choice(choice: Choice) -> Effect:
         correction=f"max-T over {d.n_settings - 1:,} settings in the bound that faces the default",
         basis="in sample",
     )
-
-
-def cost_of(default: Evaluation, chosen: Evaluation, metric: str) -> Cost:
-    """Tokens, losing slices and flips of one run against another, on all their cases."""
-    tokens = paired_runs(default, chosen, "tokens")
-    turned = pl.DataFrame(
-        {
-            "case": default.cases["query_id"],
-            "before": default.cases["passed"],
-            "after": chosen.cases["passed"],
-        }
-    )
-    failed = turned.filter(pl.col("before") & ~pl.col("after"))["case"].to_list()
-    return Cost(
-        tokens=tokens.diff,
-        tokens_lo=tokens.lo,
-        tokens_hi=tokens.hi,
-        losing_slices=tuple(_losing(default, chosen, metric)),
-        flips_to_failure=len(failed),
-        flips_to_pass=turned.filter(~pl.col("before") & pl.col("after")).height,
-        examples=tuple(failed[:EXAMPLES]),
-    )
-
-
-def _losing(default: Evaluation, chosen: Evaluation, metric: str) -> list[LosingSlice]:
-    frame = slices(default, chosen, metric).filter(pl.col("by") != "all")
-    lost = pl.col("hi") < 0 if higher_is_better(metric) else pl.col("lo") > 0
-    return [
-        LosingSlice(
-            by=row["by"],
-            slice=row["slice"],
-            difference=row["diff"],
-            lo=row["lo"],
-            hi=row["hi"],
-            n=row["n"],
-        )
-        for row in frame.filter(lost & (pl.col("n") >= TOO_FEW)).to_dicts()
-    ]
 
 
 def _allowed(choice: Choice | None, effect: Effect | None, cost: Cost) -> Verdict:
@@ -548,97 +413,3 @@ def _stamp(
             raise ParameterError(message)
         stamp["date"] = f"{datetime.fromtimestamp(int(epoch), UTC):%Y-%m-%d}"
     return stamp
-
-
-def decision_rows(record: DecisionRecord) -> list[tuple[str, list[str]]]:
-    """The rows of the decision table, as plain lines."""
-    return [
-        ("Decision", [record.verdict, *(_change_line(change) for change in record.changes),
-                      record.claim]),
-        ("Effect", _effect_lines(record.effect)),
-        ("Cost", cost_lines(record.cost)),
-        ("Not decided", _open_lines(record.not_decided)),
-        ("Would change it", [record.would_change_it]),
-        ("Stamp", [", ".join(f"{name} {value}" for name, value in record.stamp.items())]),
-    ]  # fmt: skip
-
-
-def decision_table(record: DecisionRecord) -> Html:
-    """The decision as an HTML table; every text in it is escaped."""
-    rows = [
-        [name, join(el("div", long_text(line)) for line in lines)]
-        for name, lines in decision_rows(record)
-    ]
-    return table(["", record.question], rows)
-
-
-def _change_line(change: ParameterChange) -> str:
-    return f"{change.address}: {_plain(change.default)} → {_plain(change.chosen)}{_unit(change)}"
-
-
-def _unit(change: ParameterChange) -> str:
-    name = change.address.rpartition(".")[2]
-    units = {"days": " days", "tokens": " tokens", "chars": " characters"}
-    return next((unit for end, unit in units.items() if name.endswith(end)), "")
-
-
-def _effect_lines(effect: Effect | None) -> list[str]:
-    if effect is None or effect.difference is None:
-        return ["nothing was compared"]
-    bounds = (
-        ""
-        if effect.lo is None or effect.hi is None
-        else f" {figures.interval(effect.lo, effect.hi)}"
-    )
-    return [
-        f"{label_of(effect.metric)} {figures.signed(effect.difference)}{bounds}, "
-        f"n = {effect.n}, {effect.basis}",
-        f"correction: {effect.correction}",
-    ]
-
-
-def cost_lines(cost: Cost) -> list[str]:
-    """What a choice costs, a line each."""
-    if cost.tokens is None:
-        return ["not measured: no pair of runs was given"]
-    bounds = (
-        ""
-        if cost.tokens_lo is None or cost.tokens_hi is None
-        else f" {figures.interval(cost.tokens_lo, cost.tokens_hi, decimals=0)}"
-    )
-    lines = [f"{figures.signed(cost.tokens, decimals=0)}{bounds} tokens a query"]
-    lines += [
-        f"{lost.by} {lost.slice} loses {figures.amount(lost.difference)} "
-        f"{figures.interval(lost.lo, lost.hi)}, n = {lost.n}"
-        for lost in cost.losing_slices
-    ] or ["no slice loses beyond noise"]
-    examples = f" ({', '.join(cost.examples)})" if cost.examples else ""
-    lines.append(
-        f"{figures.counted(cost.flips_to_failure, 'case')} fail that passed{examples}; "
-        f"{figures.counted(cost.flips_to_pass, 'case')} pass that failed"
-    )
-    return lines
-
-
-def _open_lines(left: NotDecided) -> list[str]:
-    lines = []
-    if left.tie_set is not None:
-        lines.append(f"{left.tie_set:,} settings cannot be told from the best")
-        lines += [
-            f"{address}: {', '.join(_plain(value) for value in values)}"
-            for address, values in left.tie_ranges.items()
-            if len(values) > 1
-        ]
-    if left.not_binding:
-        lines.append(f"does not bind: {', '.join(left.not_binding)}")
-    if left.small_slices:
-        lines.append(f"too few cases: {', '.join(left.small_slices)}")
-    if left.cases_needed is not None:
-        lines.append(f"about {left.cases_needed:,} cases needed to see 0.01")
-    return lines or ["nothing was left open by this comparison"]
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return "not set"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -31,7 +31,8 @@ from recalltune.report.journey import (
     write_journey,
     write_picture,
 )
-from recalltune.report.pictures import Picture, layer_profile
+from recalltune.report.picture import Picture
+from recalltune.report.pictures import layer_profile
 from recalltune.report.terminal import choice_lines, import_lines, interval
 from recalltune.report.text import plain
 from recalltune.store import Lab, data_digest, open, read_cases, read_memories, read_spans
@@ -73,8 +74,9 @@ class _Steps:
     def tell(self, name: str, *lines: str) -> None:
         self.number += 1
         clock = f"{time.perf_counter() - self.began:.1f} s"
-        self.say(f"{self.number} {name:<10} {lines[0]:<70} {clock:>8}".rstrip())
-        for line in lines[1:]:
+        first, *rest = textwrap.wrap(lines[0], 70, subsequent_indent="  ")
+        self.say(f"{self.number} {name:<10} {first:<70} {clock:>8}".rstrip())
+        for line in [*rest, *lines[1:]]:
             for part in textwrap.wrap(line, WIDTH, subsequent_indent="  ") or [""]:
                 self.say(f"{'':13}{part}")
 
@@ -120,7 +122,11 @@ def run_demo(
     lab, imported, cases_told = demo_lab(data, db)
     first = _first_picture(lab, out)
     steps.tell(
-        "import", *import_lines(imported), *_layers(lab), *cases_told.splitlines(), f"{out / first.name}.png"
+        "import",
+        *import_lines(imported),
+        *_layers(lab),
+        *cases_told.splitlines(),
+        f"{out / first.name}.png",
     )
 
     chosen_encoder, reason = resolve(encoder)

@@ -216,7 +216,8 @@ font-size:13.5px}
 .note,caption,.stamp{color:var(--muted);font-size:13px}
 .stamp{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px;overflow-wrap:anywhere}
 code,pre{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px}
-pre{background:var(--soft);padding:10px 12px;border-radius:6px;overflow-x:auto}
+pre{background:var(--soft);padding:10px 12px;border-radius:6px;white-space:pre-wrap;
+overflow-wrap:anywhere}
 .verdict{font-size:30px;font-weight:650;margin:10px 0 2px}
 .cards{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0}
 .card{flex:1 1 200px;border:1px solid var(--line);border-radius:8px;padding:12px 14px}

@@ -18,7 +18,8 @@ from recalltune.pipeline.address import addresses
 from recalltune.pipeline.config import RankingConfig, preset, preset_names
 from recalltune.report.files import write_private
 from recalltune.report.html import page
-from recalltune.report.pictures import Picture, pictures
+from recalltune.report.picture import Picture
+from recalltune.report.pictures import pictures
 from recalltune.report.sections import TITLES, sections
 from recalltune.report.story import Journey
 from recalltune.store import Lab

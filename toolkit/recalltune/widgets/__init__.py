@@ -17,10 +17,16 @@ from recalltune.widgets.fading import (
     tier_curves,
     worst_loss,
 )
-from recalltune.widgets.looks import answer, import_table, moment, replaced
+from recalltune.widgets.looks import answer, asked_span, import_table, moment, replaced
 from recalltune.widgets.model import EXPLORER_METRICS, Explorer
 from recalltune.widgets.panel import Panel, explorer
-from recalltune.widgets.places import by_target_layer, layer_shares, layer_verdicts, some_rounds
+from recalltune.widgets.places import (
+    by_target_layer,
+    layer_shares,
+    layer_verdicts,
+    some_rounds,
+    with_none,
+)
 from recalltune.widgets.readiness import (
     Readiness,
     case_matrix,
@@ -43,6 +49,7 @@ __all__ = [
     "Snapshot",
     "Table",
     "answer",
+    "asked_span",
     "by_target_layer",
     "case_matrix",
     "chart_stamp",
@@ -65,5 +72,6 @@ __all__ = [
     "some_rounds",
     "stamp",
     "tier_curves",
+    "with_none",
     "worst_loss",
 ]

@@ -12,7 +12,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from recalltune.errors import ParameterError
-from recalltune.pipeline.address import effective, get, resolve
+from recalltune.pipeline.address import get, resolve, set_many
 from recalltune.pipeline.config import RankingConfig
 
 __all__ = ["OFF", "Control", "controls_for"]
@@ -103,10 +103,17 @@ class Control:
         return f"{value:g}" if isinstance(value, int | float) else str(value)
 
     def acts(self, config: RankingConfig) -> bool:
-        """Whether the parameter has an effect in ``config``; a shape without Weibull has none."""
-        if self.switch:
-            return True
-        return effective(config, self.address) is not None or self.read(config) is None
+        """Whether any other stop would rank differently; a shape without Weibull would not."""
+        for stop in self.stops:
+            if stop == self.read(config):
+                continue
+            try:
+                other = set_many(config, self.changes(stop, config))
+            except ParameterError:
+                continue
+            if other.fingerprint != config.fingerprint:
+                return True
+        return False
 
 
 def controls_for(

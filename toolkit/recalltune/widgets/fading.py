@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.charts import Finding
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.stages.recallnest_fade import TIERS
 from recalltune.rank.decay import exponential, half_floor, mean_life, weibull, with_floor
@@ -90,24 +91,30 @@ def tier_curves(config: RankingConfig) -> pl.DataFrame:
     )
 
 
-def optimism(choice: Choice) -> pl.DataFrame:
+def optimism(choice: Choice) -> tuple[pl.DataFrame, Finding]:
     """What the best setting of a sweep seems to gain, and what is left of it on new sessions.
 
     Returns
     -------
-    pl.DataFrame
+    tuple[pl.DataFrame, Finding]
         row, metric, value, role: *in sample* is the best mean picked and measured on the same
-        cases, *new sessions* the mean of choosing on some sessions and measuring on the others.
-        Without folds the second one is missing.
+        cases, *new sessions* the mean of choosing on some sessions and measuring on the others;
+        without folds the second one is missing. And the two numbers as a title.
     """
     found = {"in sample": choice.decision.apparent_gain}
     if choice.decision.heldout is not None:
         found["new sessions"] = choice.decision.heldout.gain
     rows = [
-        {"row": "best setting", "metric": "gain over the default", "value": gain, "role": role}
+        {"row": "best setting", "metric": "gain", "value": gain, "role": role}
         for role, gain in found.items()
     ]
-    return pl.DataFrame(rows)
+    template = "Picked in sample {seen:signed}"
+    if "new sessions" in found:
+        template += ", picked and measured on new sessions {new:signed}"
+    title = Finding(
+        template, {"seen": found["in sample"], "new": found.get("new sessions")}, "exact"
+    )
+    return pl.DataFrame(rows), title
 
 
 def worst_loss(flips: pl.DataFrame) -> str | None:

@@ -16,11 +16,12 @@ from recalltune.candidates.table import Candidates
 from recalltune.candidates.world import DAY_US, SpanTable, Worlds
 from recalltune.evaluate.query_views import listed, memories_then
 from recalltune.evaluate.run import Evaluation
+from recalltune.evaluate.views import targets
 from recalltune.ingest import ImportReport
 from recalltune.pipeline.config import RankingConfig
 from recalltune.widgets.tables import Table
 
-__all__ = ["answer", "import_table", "moment", "replaced", "when"]
+__all__ = ["answer", "asked_span", "import_table", "moment", "replaced", "when"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -86,6 +87,15 @@ def moment(
     return Table(counts, f"{text}, asked {when(asked)} in {scope or 'every scope'}")
 
 
+def asked_span(candidates: Candidates) -> tuple[datetime, datetime] | None:
+    """First and last time at which a question is asked; None without a question."""
+    asked = candidates.queries["asked_at"].drop_nulls().to_list()
+    if not asked:
+        return None
+    first, last = (_EPOCH + timedelta(microseconds=time) for time in (min(asked), max(asked)))
+    return first, last
+
+
 def answer(
     candidates: Candidates,
     run: Evaluation,
@@ -95,28 +105,41 @@ def answer(
 ) -> Table:
     """The list one question is shown: rank, layer, role, age_days, tokens, score, memory.
 
+    Targets that are not shown follow without a rank.
+
     Raises
     ------
     ParameterError
         If the query is unknown.
     """
     table = listed(candidates, run, query_id)
-    asked = candidates.queries["asked_at"][candidates.position(query_id)]
-    known = memories_then(candidates, query_id, table["memory_id"].to_list())
+    row = candidates.position(query_id)
+    asked = candidates.queries["asked_at"][row]
+    shown = table["memory_id"].to_list()
+    wanted = targets(candidates).filter(pl.col("query_id") == query_id)["memory_id"].to_list()
+    left = [memory_id for memory_id in wanted if memory_id not in shown]
+    known = memories_then(candidates, query_id, [*shown, *left])
+    lines = [
+        {
+            **{name: hit[name] for name in ("rank", "tokens", "score")},
+            "role": "superseded" if known[hit["memory_id"]]["superseded"] else hit["role"],
+            "memory_id": hit["memory_id"],
+        }
+        for hit in table.iter_rows(named=True)
+    ]
+    lines += [{"role": "target, not shown", "memory_id": memory_id} for memory_id in left]
     rows = [
         {
-            "rank": row["rank"],
-            "layer": row["layer"],
-            "role": "superseded" if known[row["memory_id"]]["superseded"] else row["role"],
-            "age_days": None if row["event_at"] is None else (asked - row["event_at"]) / DAY_US,
-            "tokens": row["tokens"],
-            "score": row["score"],
-            "memory": _glossed(row["text"], row["memory_id"], gloss),
+            **line,
+            "layer": known[line["memory_id"]]["layer"],
+            "age_days": _age(known[line["memory_id"]]["event_at"], asked),
+            "memory": _glossed(known[line["memory_id"]]["text"], line["memory_id"], gloss),
         }
-        for row in table.iter_rows(named=True)
+        for line in lines
     ]
-    frame = pl.DataFrame(rows, schema=_ANSWER)
-    return Table(frame, f"Shown by {run.config.name}", {"age_days": 0, "score": 4})
+    question = _glossed(candidates.queries["text"][row], query_id, gloss)
+    frame = pl.DataFrame([{name: line.get(name) for name in _ANSWER} for line in rows], _ANSWER)
+    return Table(frame, f"{question} Shown by {run.config.name}:", {"age_days": 0, "score": 4})
 
 
 def import_table(report: ImportReport) -> Table:
@@ -156,6 +179,10 @@ def replaced(candidates: Candidates, *, gloss: Mapping[str, str] | None = None) 
             }
         )
     return Table(pl.DataFrame(rows, schema=dict.fromkeys(("replaced", "old", "new"), pl.String)))
+
+
+def _age(event_at: int | None, asked: int) -> float | None:
+    return None if event_at is None else (asked - event_at) / DAY_US
 
 
 def _glossed(text: str, key: str, gloss: Mapping[str, str] | None) -> str:

@@ -37,7 +37,7 @@ def escaped(text: str, columns: int = QUERY_COLUMNS) -> str:
 
 
 def strip_table(strip: pl.DataFrame, *, settings: int, note: str = "") -> str:
-    """Return the strip: a metric a column; default, now, change, interval as rows.
+    """Return the strip: a metric a row; default, now, change, interval as columns.
 
     Parameters
     ----------
@@ -48,22 +48,27 @@ def strip_table(strip: pl.DataFrame, *, settings: int, note: str = "") -> str:
     note
         Said beside it.
     """
-    rows = strip.to_dicts()
-    head = [f"{row['label']} ({'higher' if row['higher'] else 'lower'} is better)" for row in rows]
+    head = ["", "current default", "now", "change", "95 % interval", "", "cases"]
     body = [
-        ("current default", [_value(row, "default") for row in rows]),
-        ("now", [_value(row, "now") for row in rows]),
-        ("change", [_change(row) for row in rows]),
-        ("95 %", [_bounds(row) for row in rows]),
-        ("", [_verdict(row) for row in rows]),
-        ("cases", [f"{row['n']}" for row in rows]),
+        (
+            _named(row),
+            [
+                _value(row, "default"),
+                _value(row, "now"),
+                _change(row),
+                _bounds(row),
+                _verdict(row),
+                f"{row['n']}",
+            ],
+        )
+        for row in strip.iter_rows(named=True)
     ]
     looked = f"{settings} setting{'' if settings == 1 else 's'} looked at"
     told = f"Intervals are paired and not corrected; {looked}.{note and ' '}{note}"
-    return f"{_table(['', *head], body)}<div style='color:{_MUTED};font-size:12px'>{told}</div>"
+    return f"{_table(head, body)}<div style='color:{_MUTED};font-size:12px'>{told}</div>"
 
 
-def moves_table(moves: pl.DataFrame, unchanged: int, *, most: int = 12) -> str:
+def moves_table(moves: pl.DataFrame, unchanged: int, *, most: int = 8) -> str:
     """Return the counts and the cases whose first target moved, largest moves first.
 
     Parameters
@@ -126,6 +131,11 @@ def _row(cells: Sequence[str], tag: str) -> str:
 
 def _told(sign: str, text: str, colour: str) -> str:
     return f"<span style='color:{colour}'>{sign} {text}</span>"
+
+
+def _named(row: dict[str, object]) -> str:
+    name = escaped(str(row["label"]))
+    return name if row["higher"] else f"{name} <span style='color:{_MUTED}'>(less is better)</span>"
 
 
 def _value(row: dict[str, object], name: str) -> str:

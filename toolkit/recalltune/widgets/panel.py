@@ -101,7 +101,7 @@ class Panel:
         copy = ipywidgets.Button(description="copy TOML", tooltip="Show the setting as TOML")
         reset.on_click(self._reset)
         copy.on_click(self._show_toml)
-        self._picture = alt.JupyterChart(self.model.chart(), embed_options={"actions": False})
+        self._picture = alt.JupyterChart(self.model.chart(), embed_options={"actions": False, "renderer": "svg"})
         self._picture.spec = self.model.spec()
         left = ipywidgets.VBox(
             [

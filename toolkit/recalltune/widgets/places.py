@@ -7,23 +7,25 @@ from dataclasses import replace
 import polars as pl
 
 from recalltune.candidates.table import Candidates
+from recalltune.charts import Finding
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import accounts, targets
 from recalltune.sweep.engine import SweepResult
 from recalltune.widgets.tables import Table
 
-__all__ = ["by_target_layer", "layer_shares", "layer_verdicts", "some_rounds"]
+__all__ = ["by_target_layer", "layer_shares", "layer_verdicts", "some_rounds", "with_none"]
 
 ROUNDS = 40
 
 
-def layer_shares(candidates: Candidates, run: Evaluation) -> pl.DataFrame:
+def layer_shares(candidates: Candidates, run: Evaluation) -> tuple[pl.DataFrame, Finding]:
     """Share of each layer among the places shown and among the targets.
 
     Returns
     -------
-    pl.DataFrame
-        row (layer), layer, metric (*share*), role (*places*, *targets*), value, n.
+    tuple[pl.DataFrame, Finding]
+        row (layer), layer, metric (*share*), role (*places*, *targets*), value, n; and a title
+        about the layer whose two shares are furthest apart.
     """
     known = targets(candidates)
     frames = [
@@ -36,7 +38,7 @@ def layer_shares(candidates: Candidates, run: Evaluation) -> pl.DataFrame:
     ]
     every = pl.concat(frames)
     grid = every.select("layer").unique().join(every.select("role").unique(), how="cross")
-    return (
+    frame = (
         grid.join(every, on=["layer", "role"], how="left")
         .with_columns(
             pl.col("value").fill_null(0.0),
@@ -45,6 +47,19 @@ def layer_shares(candidates: Candidates, run: Evaluation) -> pl.DataFrame:
             pl.lit("share").alias("metric"),
         )
         .sort("layer", "role")
+    )
+    return frame, _furthest_apart(frame)
+
+
+def _furthest_apart(shares: pl.DataFrame) -> Finding:
+    wide = shares.pivot(on="role", index="layer", values="value").sort("layer")
+    if not wide.height:
+        return Finding("No layer is shown")
+    row = wide.sort((pl.col("places") - pl.col("targets")).abs(), "layer").row(-1, named=True)
+    return Finding(
+        "{layer} takes {places:share} of the places and holds {targets:share} of the targets",
+        row,
+        "exact",
     )
 
 
@@ -110,3 +125,12 @@ def layer_verdicts(candidates: Candidates, default: Evaluation, other: Evaluatio
     ]
     filled = frame.select("layer", *(pl.col(name).fill_null(0) for name in columns))
     return Table(filled.sort("layer"), "", {"places_default": 1, "places_other": 1})
+
+
+def with_none(frame: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+    """Return a frame of settings whose missing values in one column are called ``name``.
+
+    Charts read a missing value as *not set*; where *none* is one of the stops it needs a name.
+    """
+    numbers = pl.col(column).map_elements(lambda value: f"{value:g}", return_dtype=pl.String)
+    return frame.with_columns(numbers.fill_null(name).alias(column))
