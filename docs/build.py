@@ -1,8 +1,8 @@
 """make docs: the parts of README and docs that a run produces, so that no figure is typed by hand.
 
 Figures and picture come from the record of a demo run in out/; it is run anew where the record is
-missing or was made by other code. With --check nothing is written and the exit code is 1 if the
-README does not say what the record says.
+missing or was made by other code. Timings come from the last `make bench`, if there was one. With
+--check nothing is written and the exit code is 1 if the README does not say what the record says.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from recalltune.rank.decay import weibull
 from recalltune.report.demo import run_demo
 from recalltune.version import code_digest
 
-__all__ = ["block", "figures", "main", "with_block"]
+__all__ = ["block", "decay_shapes", "demo_record", "figures", "main", "timings", "with_block"]
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT, IMAGES, README = ROOT / "out", ROOT / "docs" / "images", ROOT / "README.md"
+PERFORMANCE = ROOT / "docs" / "performance.md"
 HEATMAP = IMAGES / "sweep_heatmap.png"
 SHOWN = {
     "ndcg@10": "nDCG@10",
@@ -124,6 +125,42 @@ def with_block(text: str, name: str, content: str) -> str:
     return f"{head}<!-- {name} -->\n{content}\n<!-- /{name} -->{tail}"
 
 
+def timings(record: Mapping[str, Any]) -> str:
+    """Return the Markdown table of one run of the benchmarks."""
+    lines = [
+        "| work | ours | beside | theirs | times faster: wall | processor | share of a limit |",
+        "|---|---:|---|---:|---:|---:|---|",
+    ]
+    for row in record["rows"]:
+        lines.append(
+            f"| {row['workload']} | {_duration(row['ours_ms'])} | {row['peer']} | "
+            f"{_duration(row['peer_ms'])} | {_times(row['ratio'])} | "
+            f"{_times(row['cpu_ratio'])} | {row['limit']} |"
+        )
+    limits = record["limits"]
+    told = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Limits, one thread: copy {limits['copy_bytes'] / 1e9:.1f} GB/s, "
+            f"float64 compares {limits['compares'] / 1e9:.1f} G/s, "
+            f"divisions {limits['divides'] / 1e9:.1f} G/s, "
+            f"sorted uint64 {limits['sorted_keys'] / 1e6:.0f} M/s. Versions: {told}.",
+        ]
+    )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 1 else f"{ratio:.1f}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def _duration(milliseconds: float) -> str:
+    if milliseconds < 1:
+        return f"{1e3 * milliseconds:.0f} µs"
+    return f"{milliseconds:.3g} ms" if milliseconds < 1e3 else f"{milliseconds / 1e3:.2f} s"
+
+
 def demo_record(out: Path) -> dict[str, Any]:
     """Return the record of a demo run by the present code, running it where there is none."""
     path = out / "demo.json"
@@ -189,7 +226,14 @@ def main() -> int:
         _say("README.md does not say what the demo says. Run:\n\n    make docs")
         return 1
     README.write_text(with_block(text, "figures", told), encoding="utf-8")
-    for path in (README, _picture(options.out), decay_shapes(IMAGES / "decay_shapes.png")):
+    written = [README, _picture(options.out), decay_shapes(IMAGES / "decay_shapes.png")]
+    bench = options.out / "bench.json"
+    if bench.exists():
+        table = timings(json.loads(bench.read_text(encoding="utf-8")))
+        page = PERFORMANCE.read_text(encoding="utf-8")
+        PERFORMANCE.write_text(with_block(page, "timings", table), encoding="utf-8")
+        written.append(PERFORMANCE)
+    for path in written:
         _say(f"wrote {path.relative_to(ROOT)}")
     return 0
 

@@ -93,7 +93,7 @@ def bench(limits: Limits, *, repeats: int = 5) -> list[Row]:
     )
     touched = sum(len(index.rows[_span(index, word)]) for query in asked for word in query)
     rate = touched / batch["ours"].best
-    limit = f"{rate / 1e6:.0f} M postings/s, {100 * rate / limits.divides:.0f} % of divisions"
+    limit = f"{rate / 1e6:.1f} M postings/s, {100 * rate / limits.divides:.1f} % of divisions"
     return [
         *against("BM25 10k, one query", one_by_one, per=dict.fromkeys(one_by_one, GATED)),
         *against("BM25 10k, 1,000 queries", batch, limit=limit),

@@ -27,7 +27,7 @@ class Row:
     def line(self) -> str:
         return (
             f"  {self.workload:<34}{_told(self.ours_ms):>11}  {self.peer:<30}"
-            f"{_told(self.peer_ms):>11}{self.ratio:>9.1f}x{self.cpu_ratio:>9.1f}x  {self.limit}"
+            f"{_told(self.peer_ms):>11}{self.ratio:>9.2f}x{self.cpu_ratio:>9.2f}x  {self.limit}"
         ).rstrip()
 
     def record(self) -> dict[str, Any]:

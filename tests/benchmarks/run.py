@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -42,6 +43,7 @@ WORKLOADS: dict[str, Callable[..., list[rows.Row]]] = {
     "metrics": measuring.bench,
     "rrf": fusing.bench,
 }
+PEERS = ("numpy", "numba", "bm25s", "ranx", "ir-measures")
 
 
 def main() -> int:
@@ -72,7 +74,11 @@ def main() -> int:
         seconds = time.perf_counter() - began
         print(f"  ({name}: set-up, gate and {options.repeats} rounds, {seconds:.0f} s)", flush=True)
     options.out.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    record = {"limits": vars(limits), "rows": [row.record() for row in told]}
+    record = {
+        "versions": {name: version(name) for name in PEERS},
+        "limits": vars(limits),
+        "rows": [row.record() for row in told],
+    }
     options.out.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return 0
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from small_lab import Ask, Note, make_lab
 
 import recalltune as rt
 from recalltune.charts.figures import metric
+from small_lab import Ask, Note, make_lab
 
 sys.path.insert(0, str(Path(__file__).parent))
 from jupyter_page import Page, chromium_page, jupyter
@@ -44,8 +44,13 @@ CELLS = (
 def build(folder: Path) -> None:
     """A lab in which a slower decay lets older notes win, with one hostile question."""
     topics = [f"topic{number} 备份" for number in range(24)]
-    notes = [Note(f"old-{n:02}", f"{topic} {topic} kettle answer", 10.0 + n) for n, topic in enumerate(topics)]
-    notes += [Note(f"new-{n:02}", f"{topic} kettle noise", 60.0 + n) for n, topic in enumerate(topics)]
+    notes = [
+        Note(f"old-{n:02}", f"{topic} {topic} kettle answer", 10.0 + n)
+        for n, topic in enumerate(topics)
+    ]
+    notes += [
+        Note(f"new-{n:02}", f"{topic} kettle noise", 60.0 + n) for n, topic in enumerate(topics)
+    ]
     asks = [
         Ask(f"q-{n:02}", HOSTILE if n == 0 else f"{topic} kettle", 100.0, (f"old-{n:02}",),
             session=f"s{n}", split="held_out" if n % 6 == 5 else "tune")
@@ -54,7 +59,9 @@ def build(folder: Path) -> None:
     make_lab(folder / "lab.duckdb", notes, asks)
     (folder / "config.toml").write_text(CONFIG, encoding="utf-8")
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
-    nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "explorer.ipynb")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, folder / "explorer.ipynb")
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +74,10 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def opened(folder, chromium, tmp_path_factory) -> Iterator[Page]:
     """The notebook, executed, with its explorer on the page."""
-    with jupyter(folder, tmp_path_factory.mktemp("home")) as server, chromium_page(chromium) as seen:
+    with (
+        jupyter(folder, tmp_path_factory.mktemp("home")) as server,
+        chromium_page(chromium) as seen,
+    ):
         seen.page.goto(f"{server.url}/lab/tree/explorer.ipynb?reset&token={server.token}")
         seen.page.wait_for_function(
             "window.jupyterapp && window.jupyterapp.shell.currentWidget?.sessionContext"

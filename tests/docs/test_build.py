@@ -129,3 +129,33 @@ def test_a_record_made_by_other_code_is_not_believed(build, tmp_path, monkeypatc
     assert build["demo_record"](tmp_path)["code"] == "new"
     assert build["demo_record"](tmp_path)["code"] == "new"
     assert runs == ["data"]
+
+
+def test_timings_tell_both_times_and_the_ratio_in_few_digits(build):
+    record = {
+        "versions": {"numpy": "2.4", "ranx": "0.3"},
+        "limits": {"copy_bytes": 1.1e10, "compares": 2e9, "divides": 1.5e9, "sorted_keys": 1.7e8},
+        "rows": [
+            {
+                "peer": "p",
+                "ours_ms": 0.35,
+                "peer_ms": 0.05,
+                "ratio": 0.143,
+                "cpu_ratio": 2.5,
+                "limit": "",
+            },
+            {
+                "peer": "q",
+                "ours_ms": 2.5,
+                "peer_ms": 1_500.0,
+                "ratio": 600.0,
+                "cpu_ratio": 60.0,
+                "limit": "x",
+            },
+        ],
+    }
+    record["rows"] = [row | {"workload": "w"} for row in record["rows"]]
+    lines = build["timings"](record).splitlines()
+    assert lines[2] == "| w | 350 µs | p | 50 µs | 0.14 | 2.5 |  |"
+    assert lines[3] == "| w | 2.5 ms | q | 1.50 s | 600 | 60 | x |"
+    assert lines[-1].endswith("sorted uint64 170 M/s. Versions: numpy 2.4, ranx 0.3.")

@@ -192,3 +192,12 @@ def test_the_room_opens_without_the_chart_libraries():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_gain_the_held_out_cases_do_not_confirm_is_said_to_be_so(ask, story):
+    held = replace(story.choice.heldout, lo=-0.1, hi=0.3)
+    unsure = str(ask(choice=replace(story.choice, heldout=held)))
+    sure = str(ask(choice=replace(story.choice, heldout=replace(held, lo=0.01))))
+    assert "do not confirm it" in unsure
+    assert "do not confirm it" not in sure
+    assert "tuning cases: at least +0." in sure

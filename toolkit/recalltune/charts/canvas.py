@@ -167,7 +167,7 @@ def draw(
         chart=chart,
         finding=default if given is None else as_finding(given),
         subtitle=subtitle(measured, gaps, about.get("detail", ""), *further, stamp=stamp),
-        form=form,
+        form=clean(form),
         rows=rows,
         table=table,
         table_name=about.get("table_name", ""),

@@ -107,7 +107,7 @@ def _notes(scale: alt.Scale, y_scale: alt.Scale) -> list[Any]:
     text: dict[str, Any] = {"align": "right", "dx": -5, "baseline": "middle"}
     return [
         half.mark_rule(strokeDash=[4, 3], color=colours.muted, clip=True).encode(x=x),
-        half.mark_text(stroke=colours.paper, strokeWidth=3, **text).encode(
+        half.mark_text(stroke=colours.paper, strokeWidth=3, aria=False, **text).encode(
             x=x, y=alt.value(WHOLE[1] - 20), text="text:N"
         ),
         half.mark_text(color=colours.muted, **text).encode(
@@ -134,7 +134,7 @@ def _ring(scale: alt.Scale, y_scale: alt.Scale) -> list[Any]:
     return [
         crossings.mark_point(size=80, stroke=colours.ink, fill=colours.paper, strokeWidth=1.8,
                              opacity=1, clip=True).encode(x=x, y=y),
-        crossings.mark_text(stroke=colours.paper, strokeWidth=3, **text).encode(
+        crossings.mark_text(stroke=colours.paper, strokeWidth=3, aria=False, **text).encode(
             x=x, y=y, text="text:N"
         ),
         crossings.mark_text(color=colours.ink, **text).encode(x=x, y=y, text="text:N"),

@@ -274,7 +274,7 @@ def _marks(names: Sequence[str], depth: float, last_rank: Any) -> alt.LayerChart
         layers += [
             lane.mark_rule(strokeDash=[4, 3], color=colours.muted).encode(y=y_lane),
             lane.mark_text(baseline="top", dy=3, align="left", color=colours.muted,
-                           stroke=colours.paper, strokeWidth=3).encode(
+                           stroke=colours.paper, strokeWidth=3, aria=False).encode(
                 y=y_lane, x=alt.value(width * 0.04 + 22 if last else width + 8),
                 text=alt.value("not shown")),
             lane.mark_text(baseline="top", dy=3, align="left", color=colours.muted).encode(

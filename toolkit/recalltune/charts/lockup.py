@@ -260,7 +260,9 @@ def _panel(
         part = points.transform_filter(f"datum.lift === {lift}")
         at_point: dict[str, Any] = {"x": x("limit"), "y": y("size"), "text": alt.Text("text:N")}
         layers += [
-            part.mark_text(dy=dy, stroke=colours.paper, strokeWidth=3, **bold).encode(**at_point),
+            part.mark_text(dy=dy, stroke=colours.paper, strokeWidth=3, aria=False, **bold).encode(
+                **at_point
+            ),
             part.mark_text(dy=dy, color=colours.ink, **bold).encode(**at_point),
         ]
     if labels:

@@ -225,7 +225,9 @@ def _marks(plane: Plane, spent: Measure) -> alt.LayerChart:
             fill=alt.Fill("filled:N", scale=None), stroke=alt.Stroke("colour:N", scale=None),
             tooltip=tips,
         ),
-        labels.mark_text(stroke=colours.paper, strokeWidth=3, **bold).encode(text="text:N", **at),
+        labels.mark_text(stroke=colours.paper, strokeWidth=3, aria=False, **bold).encode(
+            text="text:N", **at
+        ),
         labels.mark_text(**bold).encode(
             text="text:N", color=alt.Color("text_colour:N", scale=None), **at
         ),

@@ -279,7 +279,9 @@ def _panel(
         ]
     at_end = {"x": alt.X("high:Q", scale=scale, axis=axis), "y": y, "text": alt.Text("text:N")}
     layers += [
-        rows.mark_text(align="left", dx=7, stroke=colours.paper, strokeWidth=3).encode(**at_end),
+        rows.mark_text(align="left", dx=7, stroke=colours.paper, strokeWidth=3, aria=False).encode(
+            **at_end
+        ),
         rows.mark_text(align="left", dx=7).encode(**at_end),
     ]
     if labels:

@@ -285,6 +285,9 @@ def _lists(
 
 def _reason(kind: str) -> str:
     return {
+        "active": "superseded or retracted when asked",
+        "category_minimum": "score under the minimum of its category",
+        "source_diversity": "its source had its places",
         "select": "below the last place",
         "threshold": "score under the minimum",
     }.get(kind, "taken out of the list")

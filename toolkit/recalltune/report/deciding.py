@@ -236,6 +236,7 @@ def _effect(
 
 def _effect_of_choice(choice: Choice) -> Effect:
     held = choice.heldout
+    at_least = choice.decision.evidence.lower if choice.changes else None
     if held is not None and choice.changes:
         return Effect(
             metric=choice.metric,
@@ -247,6 +248,7 @@ def _effect_of_choice(choice: Choice) -> Effect:
             n=held.n,
             correction="none needed: held out, scored once; the sweep itself passed max-T",
             basis="held out",
+            at_least=at_least,
         )
     d = choice.decision
     sign = 1.0 if d.direction == "higher" else -1.0
@@ -264,6 +266,7 @@ def _effect_of_choice(choice: Choice) -> Effect:
         n=d.n_cases,
         correction=f"max-T over {d.n_settings - 1:,} settings in the bound that faces the default",
         basis="in sample",
+        at_least=at_least,
     )
 
 

@@ -44,6 +44,8 @@ class Effect(Settings):
     correction: str
     """How the interval allows for the settings that were looked at."""
     basis: Literal["in sample", "held out"]
+    at_least: float | None = None
+    """From a sweep: the gain that is left after allowing for every setting looked at."""
 
 
 class LosingSlice(Settings):

@@ -108,7 +108,18 @@ def _effect_lines(effect: Effect | None) -> list[str]:
         f"{label_of(effect.metric)} {figures.signed(effect.difference)}{bounds}, "
         f"n = {effect.n}, {effect.basis}",
         f"correction: {effect.correction}",
+        *_bound(effect),
     ]
+
+
+def _bound(effect: Effect) -> list[str]:
+    if effect.at_least is None:
+        return []
+    told = f"tuning cases: at least {figures.signed(effect.at_least)} in the better direction"
+    inside = effect.lo is not None and effect.hi is not None and effect.lo <= 0 <= effect.hi
+    if effect.basis == "held out" and inside:
+        told += "; the held-out cases alone do not confirm it, their interval holds 0"
+    return [told]
 
 
 def cost_lines(cost: Cost) -> list[str]:

@@ -74,8 +74,8 @@ class _Steps:
     def tell(self, name: str, *lines: str) -> None:
         self.number += 1
         clock = f"{time.perf_counter() - self.began:.1f} s"
-        first, *rest = textwrap.wrap(lines[0], 70, subsequent_indent="  ")
-        self.say(f"{self.number} {name:<10} {first:<70} {clock:>8}".rstrip())
+        first, *rest = textwrap.wrap(lines[0], 76, subsequent_indent="  ")
+        self.say(f"{self.number} {name:<10} {first:<76} {clock:>8}".rstrip())
         for line in [*rest, *lines[1:]]:
             for part in textwrap.wrap(line, WIDTH, subsequent_indent="  ") or [""]:
                 self.say(f"{'':13}{part}")

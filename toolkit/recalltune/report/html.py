@@ -214,7 +214,7 @@ a{color:var(--link)}
 nav ol{list-style:none;padding:0;margin:12px 0;display:flex;flex-wrap:wrap;gap:4px 16px;
 font-size:13.5px}
 .note,caption,.stamp{color:var(--muted);font-size:13px}
-.stamp{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px;overflow-wrap:anywhere}
+.stamp{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px;overflow-wrap:anywhere;max-width:none}
 code,pre{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px}
 pre{background:var(--soft);padding:10px 12px;border-radius:6px;white-space:pre-wrap;
 overflow-wrap:anywhere}

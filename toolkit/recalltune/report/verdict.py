@@ -25,6 +25,11 @@ INTRODUCTION = (
     "as it stood at that moment."
 )
 
+UNCONFIRMED = (
+    "The gain is beyond noise on the tuning cases, also after allowing for every setting looked "
+    "at. The held-out cases alone do not confirm it: their interval holds 0."
+)
+
 
 def verdict(journey: Journey, figures_: Sequence[Html]) -> Html:
     """Return the content of the section."""
@@ -43,6 +48,9 @@ def verdict(journey: Journey, figures_: Sequence[Html]) -> Html:
         el("p", long_text(told)),
         el("div", *_cards(journey), class_="cards"),
     ]
+    held = None if choice is None else choice.heldout
+    if journey.changed and held is not None and held.lo <= 0 <= held.hi:
+        parts.append(el("p", UNCONFIRMED))
     if choice is not None and choice.changes:
         rows = [
             [address, _in_effect(choice.default, address, old), value_of(new)]

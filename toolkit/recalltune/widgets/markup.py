@@ -13,7 +13,7 @@ from recalltune.charts.text import clean, cut
 __all__ = ["escaped", "moves_table", "strip_table", "took", "warning"]
 
 QUERY_COLUMNS = 84
-_TABLE = "border-collapse:collapse;font-size:13px;margin:2px 0 8px"
+_TABLE = "border-collapse:collapse;font-size:13px;line-height:1.4;margin:2px 0 8px"
 _CELL = "padding:2px 14px 2px 0;text-align:left;white-space:nowrap"
 _QUERY = "padding:2px 14px 2px 0;text-align:left"
 _BETTER, _WORSE, _MUTED = "#1B6FB5", "#C4500F", "#5F6368"

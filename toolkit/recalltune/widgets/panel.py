@@ -101,7 +101,9 @@ class Panel:
         copy = ipywidgets.Button(description="copy TOML", tooltip="Show the setting as TOML")
         reset.on_click(self._reset)
         copy.on_click(self._show_toml)
-        self._picture = alt.JupyterChart(self.model.chart(), embed_options={"actions": False, "renderer": "svg"})
+        self._picture = alt.JupyterChart(
+            self.model.chart(), embed_options={"actions": False, "renderer": "svg"}
+        )
         self._picture.spec = self.model.spec()
         left = ipywidgets.VBox(
             [
@@ -114,7 +116,7 @@ class Panel:
         )
         right = ipywidgets.VBox(
             [self._strip, self._moves, self._picture],
-            layout=ipywidgets.Layout(flex="1 1 560px", min_width="0", overflow="auto"),
+            layout=ipywidgets.Layout(flex="1 1 760px", min_width="0", overflow="auto"),
         )
         heading = ipywidgets.HTML(f"<b>{escaped(self.model.heading(), 200)}</b>")
         self._show()

@@ -15,6 +15,7 @@ __all__ = ["Table"]
 
 TEXT_COLUMNS = 110
 MOST_ROWS = 50
+_NEVER_BROKEN = 24
 _CELL = "padding:2px 14px 2px 0;vertical-align:top;text-align:"
 
 
@@ -45,7 +46,7 @@ class Table:
         body = "".join(
             "<tr>"
             + "".join(
-                f"<td style='{_CELL}{side}'>{escaped(text, TEXT_COLUMNS)}</td>"
+                f"<td style='{_CELL}{side}{_wrap(text)}'>{escaped(text, TEXT_COLUMNS)}</td>"
                 for text, side in zip(row, sides, strict=True)
             )
             + "</tr>"
@@ -85,3 +86,7 @@ class Table:
         if isinstance(value, int):
             return f"{value:,}".replace("-", MINUS)
         return str(value)
+
+
+def _wrap(text: str) -> str:
+    return ";white-space:nowrap" if len(text) <= _NEVER_BROKEN else ""
