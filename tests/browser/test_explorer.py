@@ -31,7 +31,7 @@ half_life_days = 30.0
 kind = "select"
 top_k = 5
 """
-HOSTILE = "kettle <script>window.broken = 1</script><img src=x onerror='window.broken = 1'>"
+HOSTILE = "<script>window.broken = 1</script><img src=x onerror='window.broken = 1'>"
 CELLS = (
     "import recalltune as rt\nrt.charts.setup('interactive')",
     "lab = rt.open('lab.duckdb')\nconfig = rt.load_config('config.toml')\n"
@@ -44,18 +44,13 @@ CELLS = (
 def build(folder: Path) -> None:
     """A lab in which a slower decay lets older notes win, with one hostile question."""
     topics = [f"topic{number} 备份" for number in range(24)]
-    notes = [
-        Note(f"old-{n:02}", f"{topic} {topic} kettle answer", 10.0 + n)
-        for n, topic in enumerate(topics)
-    ]
-    notes += [
-        Note(f"new-{n:02}", f"{topic} kettle noise", 60.0 + n) for n, topic in enumerate(topics)
-    ]
-    asks = [
-        Ask(f"q-{n:02}", HOSTILE if n == 0 else f"{topic} kettle", 100.0, (f"old-{n:02}",),
-            session=f"s{n}", split="held_out" if n % 6 == 5 else "tune")
-        for n, topic in enumerate(topics)
-    ]  # fmt: skip
+    notes, asks = [], []
+    for n, topic in enumerate(topics):
+        notes.append(Note(f"old-{n:02}", f"{topic} {topic} kettle answer", 10.0 + n))
+        notes.append(Note(f"new-{n:02}", f"{topic} kettle noise", 60.0 + n))
+        text = f"{topic} kettle {HOSTILE if n == 0 else ''}"
+        split = "held_out" if n % 6 == 5 else "tune"
+        asks.append(Ask(f"q-{n:02}", text, 100.0, (f"old-{n:02}",), session=f"s{n}", split=split))
     make_lab(folder / "lab.duckdb", notes, asks)
     (folder / "config.toml").write_text(CONFIG, encoding="utf-8")
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
@@ -150,7 +145,7 @@ def test_a_key_press_moves_strip_and_chart_to_what_evaluate_says(opened, folder)
 
 def test_a_value_out_of_range_shows_the_message_and_changes_nothing_else(opened):
     before = strip(opened)
-    field = opened.page.locator("input[type=text]").first
+    field = opened.page.locator(".widget-text input").first
     field.fill("-3")
     field.press("Enter")
     opened.page.locator("[role=alert]").wait_for()

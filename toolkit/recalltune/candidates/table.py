@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -86,6 +86,7 @@ class Candidates:
     stamp: Stamp = Stamp("none", "none", "none")
     notices: Mapping[str, int] = field(default_factory=dict)
     """What was clamped, withheld or missing, by name."""
+    _kept: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         shape = self.span.shape
@@ -108,6 +109,12 @@ class Candidates:
             message = f"candidates lack the feature {name!r}; {nearest(name, self.features)}"
             raise ContractError(message)
         return self.features[name]
+
+    def kept(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return what ``make`` derives from this table, made at most once under that name."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
     def code(self, column: str, value: str) -> int:
         """Return the integer for ``value`` in a coded feature; -1 if it never occurs."""
@@ -139,4 +146,5 @@ class Candidates:
             span=self.span[index],
             features={name: values[index] for name, values in self.features.items()},
             labels=labels,
+            _kept={},
         )

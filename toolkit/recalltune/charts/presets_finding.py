@@ -17,7 +17,7 @@ __all__ = ["presets_finding"]
 def presets_finding(
     first: pl.DataFrame, kinds: Sequence[Measure], default_row: str | None, noun: str, rows: int
 ) -> Finding:
-    """Which rows stand apart from the default on the first measure: none, one by name, or how many."""
+    """Rows that stand apart from the default: none, one by name, or how many."""
     if not kinds:
         return Finding("No {noun} was measured", {"noun": noun})
     kind = kinds[0]

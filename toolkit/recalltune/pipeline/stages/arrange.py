@@ -11,21 +11,39 @@ from pydantic import Field, model_validator
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ContractError
 from recalltune.pipeline.stage import Affine, ListStage, Places, State, compact
-from recalltune.rank.diversity import cosine_matrix, defer, jaccard, mmr_batch
+from recalltune.rank.diversity import cosine_matrix, defer_batch, jaccard, mmr_batch
 from recalltune.rank.quota import select
 
 __all__ = ["Defer", "Diversify", "Select"]
 
 
+_SMALL = 64
+"""Up to this many candidates a query, all similarities are computed once and kept."""
+
+
 def pool_similarity(
-    candidates: Candidates, query: int, columns: NDArray[np.intp], similarity: str
+    candidates: Candidates, columns: NDArray[np.intp], kind: str
 ) -> NDArray[np.float64]:
-    """Return the (P, P) similarities of one query's first P columns."""
-    spans = candidates.span[query, columns]
-    if similarity == "jaccard":
+    """Return shape (Q, P, P): similarities among P columns of each query, whatever is padding."""
+    if candidates.span.shape[1] > _SMALL:
+        return _similarity(candidates, columns, kind)
+    every = np.broadcast_to(np.arange(candidates.span.shape[1]), candidates.span.shape)
+    whole = candidates.kept(f"similarity {kind}", lambda: _similarity(candidates, every, kind))
+    queries = np.arange(columns.shape[0])[:, None, None]
+    return whole[queries, columns[:, :, None], columns[:, None, :]]
+
+
+def _similarity(
+    candidates: Candidates, columns: NDArray[np.intp], kind: str
+) -> NDArray[np.float64]:
+    spans = np.maximum(np.take_along_axis(candidates.span, columns, axis=1), 0)
+    if kind == "jaccard":
         if candidates.token_sets is None:
             raise ContractError("candidates hold no token sets; the lexical arm makes them")
-        return jaccard([candidates.token_sets[int(span)] for span in spans])
+        sets = candidates.token_sets
+        size = columns.shape[1]
+        found = [jaccard([sets[int(span)] for span in row]) for row in spans]
+        return np.stack(found) if found else np.zeros((0, size, size))
     if candidates.vectors is None:
         raise ContractError(
             "similarity 'cosine' needs vectors and no encoder ran; use similarity = 'jaccard'"
@@ -60,16 +78,7 @@ class Diversify(ListStage):
         present = pool >= 0
         columns = np.maximum(pool, 0)
         relevance = np.take_along_axis(state.score, columns, axis=1)
-        similarity = (
-            np.stack(
-                [
-                    pool_similarity(candidates, query, columns[query], self.similarity)
-                    for query in range(pool.shape[0])
-                ]
-            )
-            if pool.size
-            else np.zeros((pool.shape[0], pool.shape[1], pool.shape[1]))
-        )
+        similarity = pool_similarity(candidates, columns, self.similarity)
         picked = mmr_batch(relevance, similarity, present, lambda_=self.lambda_)
         reordered = np.take_along_axis(pool, np.maximum(picked, 0), axis=1)
         order[:, : self.pool] = np.where(picked >= 0, reordered, -1)
@@ -89,13 +98,10 @@ class Defer(ListStage):
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Reorder each list; scores stay."""
         del operands
-        order = state.listed().copy()
-        for query, row in enumerate(order):
-            columns = row[row >= 0]
-            if columns.size > 1:
-                similar = pool_similarity(candidates, query, columns, self.similarity)
-                row[: columns.size] = columns[defer(similar, threshold=self.threshold)]
-        return state.then(order=order)
+        order = state.listed()
+        similarity = pool_similarity(candidates, np.maximum(order, 0), self.similarity)
+        places = defer_batch(similarity, order >= 0, threshold=self.threshold)
+        return state.then(order=np.take_along_axis(order, places, axis=1))
 
 
 class Select(ListStage):
