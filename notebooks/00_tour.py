@@ -23,6 +23,11 @@
 # all questions at once. The notes belong to a team that does not exist; `data/README.md` tells
 # its story.
 #
+# The first table below is an **eval case**: a question with its time and its known answers. Only
+# what was known at that time, in the same scope, may be shown; everything an *arm* (a search)
+# proposes is a **candidate**. The second table is the list the preset shows: look for the *target*
+# and for an entry that was *superseded* by then.
+#
 # At the end you can answer: what is a candidate, a stage, a preset, an eval case? Why is an
 # average not enough? Where do I look next?
 
@@ -55,27 +60,18 @@ CONFIGS = {
 # %%
 bench = rt.widgets.demo_bench()
 cases = bench.candidates(BASE)
+stamp = rt.widgets.chart_stamp(cases)
 print(bench.cases_told)
 rt.widgets.moment(cases, BASE, ENGLISH)
-
-# %% [markdown]
-# This is an **eval case**: a question with its time and its known answers. Only what was known at
-# that time, in the same scope, may be shown; everything an arm proposes is a **candidate**.
-# Recall is a choice of few among many. The list below is what the preset shows: look for the
-# *target*, and for an entry that was *superseded* by then.
 
 # %%
 runs = bench.runs(CONFIGS)
 rt.widgets.answer(cases, runs["textbook"], ENGLISH)
 
 # %%
-rt.charts.rank_flow(
-    flow(cases, runs, ENGLISH),
-    query=cases.queries["text"][cases.position(ENGLISH)],
-    columns=list(runs),
-    noun="config",
-    stamp=rt.widgets.chart_stamp(cases),
-)
+query = rt.widgets.question(cases, ENGLISH)
+frame = flow(cases, runs, ENGLISH)
+rt.charts.rank_flow(frame, query=query, columns=list(runs), noun="config", stamp=stamp)
 
 # %% [markdown]
 # One memory, four answers. Follow the thick line (the target) and the dashed one (superseded):
@@ -84,12 +80,9 @@ rt.charts.rank_flow(
 
 # %%
 target, other = rival(cases, runs["textbook"], ENGLISH)
-rt.charts.score_waterfall(
-    waterfall(cases, FADING, ENGLISH, {"target": target, "rival": other}),
-    items=["target", "rival"],
-    query=cases.queries["text"][cases.position(ENGLISH)],
-    stamp=rt.widgets.chart_stamp(cases, FADING),
-)
+frame = waterfall(cases, FADING, ENGLISH, {"target": target, "rival": other})
+stamped = rt.widgets.chart_stamp(cases, FADING)
+rt.charts.score_waterfall(frame, items=["target", "rival"], query=query, stamp=stamped)
 
 # %% [markdown]
 # Each bar is one stage: a factor shortens or lengthens the score. Where target and rival differ in
@@ -100,13 +93,9 @@ rt.charts.score_waterfall(
 rt.widgets.answer(cases, runs["textbook"], CHINESE, gloss=bench.gloss)
 
 # %%
-rt.charts.rank_flow(
-    flow(cases, runs, CHINESE),
-    query=cases.queries["text"][cases.position(CHINESE)],
-    columns=list(runs),
-    noun="config",
-    stamp=rt.widgets.chart_stamp(cases),
-)
+query = rt.widgets.question(cases, CHINESE)
+frame = flow(cases, runs, CHINESE)
+rt.charts.rank_flow(frame, query=query, columns=list(runs), noun="config", stamp=stamp)
 
 # %% [markdown]
 # The same lesson in another language: the log repeats the words of the question day after day and
@@ -120,7 +109,7 @@ rt.charts.preset_dots(
     default_row="textbook",
     noun="config",
     interval="pointwise",
-    stamp=rt.widgets.chart_stamp(cases),
+    stamp=stamp,
 )
 
 # %% [markdown]
@@ -138,13 +127,10 @@ space = rt.Space(
     }
 )
 sweep = rt.sweep(cases, BASE, space)
+print(f"{sweep.points.height} settings, {sweep.cases.height} tuning cases")
 curve = line(sweep, "decay.half_life_days", "ndcg@10", around=FADING, off={"decay.family": "none"})
 rt.charts.sweep_line(
-    curve,
-    parameter="decay.half_life_days",
-    off_name="no decay",
-    detail="Tuning cases.",
-    stamp=rt.widgets.chart_stamp(cases),
+    curve, parameter="decay.half_life_days", off_name="no decay", detail="Tuning.", stamp=stamp
 )
 
 # %% [markdown]

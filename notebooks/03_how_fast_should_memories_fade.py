@@ -51,6 +51,7 @@ FADING = rt.set_many(BASE, {"decay.family": "weibull", "decay.half_life_days": H
 # %%
 bench = rt.widgets.demo_bench()
 cases = bench.candidates(BASE)
+stamp, faded = rt.widgets.chart_stamp(cases), rt.widgets.chart_stamp(cases, FADING)
 evidence = targets(cases).select("age_days").drop_nulls()
 print(bench.cases_told)
 print(f"{evidence.height} dated targets; {cases.notices['future_timestamps']} future dates clamped")
@@ -73,12 +74,8 @@ rt.charts.decay_curves(
 # another, it must carry the formula's name; the number alone says something else there.
 
 # %%
-rt.charts.decay_curves(
-    rt.widgets.shape_curves(HALF_LIFE, SHAPES),
-    half_life_days=HALF_LIFE,
-    evidence=evidence,
-    enlarge=False,
-)
+shapes = rt.widgets.shape_curves(HALF_LIFE, SHAPES)
+rt.charts.decay_curves(shapes, half_life_days=HALF_LIFE, evidence=evidence, enlarge=False)
 
 # %% [markdown]
 # All shapes meet at the half-life. To its left a small shape has forgotten more, to its right it
@@ -86,11 +83,12 @@ rt.charts.decay_curves(
 # cases cannot judge the curve.
 
 # %%
-rt.charts.decay_curves(
-    rt.widgets.tier_curves(rt.preset("recallnest")),
-    half_life_days=rt.preset("recallnest").stage("tier_decay").half_life_days,
-    evidence=evidence,
+production = rt.preset("recallnest")
+tiers, half_life = (
+    rt.widgets.tier_curves(production),
+    rt.get(production, "tier_decay.half_life_days"),
 )
+rt.charts.decay_curves(tiers, half_life_days=half_life, evidence=evidence)
 
 # %% [markdown]
 # RecallNest gives each tier its own shape and floor. If two curves cross in the enlarged panel, a
@@ -114,7 +112,7 @@ rt.charts.sweep_heatmap(
     measure=measure_of(METRIC),
     strip_name="no decay",
     detail="Tuning cases.",
-    stamp=rt.widgets.chart_stamp(cases),
+    stamp=stamp,
 )
 
 # %% [markdown]
@@ -131,7 +129,7 @@ rt.charts.preset_dots(
     noun="setting",
     ruled=0.0,
     detail="The wrong way is the filled dot: tuned and measured on the same cases.",
-    stamp=rt.widgets.chart_stamp(cases),
+    stamp=stamp,
 )
 
 # %% [markdown]
@@ -147,7 +145,7 @@ rt.charts.sweep_line(
     measure=measure_of(METRIC),
     off_name="no decay",
     detail="Tuning cases, shape 1.",
-    stamp=rt.widgets.chart_stamp(cases),
+    stamp=stamp,
 )
 
 # %% [markdown]
@@ -157,12 +155,9 @@ rt.charts.sweep_line(
 # %%
 best = sweep.config(choice.decision.subject)
 runs = bench.runs({"no decay": BASE, "half-life 60": FADING, "best tried": best})
-rt.charts.age_strata(
-    age_strata(cases, runs, chosen="best tried"),
-    measure="share of targets shown in the first ten",
-    detail="All cases; the best tried was picked on the tuning cases.",
-    stamp=rt.widgets.chart_stamp(cases),
-)
+frame = age_strata(cases, runs, chosen="best tried")
+measure, detail = "share of targets shown in the first ten", "Best tried: picked on tuning cases."
+rt.charts.age_strata(frame, measure=measure, detail=detail, stamp=stamp)
 
 # %% [markdown]
 # The same configs by the age of the answer. If the dots part on the right, decay hides old facts
@@ -170,13 +165,8 @@ rt.charts.age_strata(
 
 # %%
 moved = flips(cases, runs["no decay"], runs["half-life 60"])
-rt.charts.case_flips(
-    moved,
-    cutoff=10,
-    names=("no decay", "half-life of the curves above"),
-    detail="All cases.",
-    stamp=rt.widgets.chart_stamp(cases, FADING),
-)
+names = ("no decay", "half-life of the curves above")
+rt.charts.case_flips(moved, names=names, detail="All cases.", stamp=faded)
 
 # %% [markdown]
 # Behind every average are cases that win and cases that lose. The chart names the largest moves;
@@ -185,24 +175,17 @@ rt.charts.case_flips(
 # %%
 lost = rt.widgets.worst_loss(moved)
 target, other = rival(cases, runs["half-life 60"], lost)
-rt.charts.score_waterfall(
-    waterfall(cases, FADING, lost, {"target": target, "rival": other}),
-    items=["target", "rival"],
-    query=cases.queries["text"][cases.position(lost)],
-    stamp=rt.widgets.chart_stamp(cases, FADING),
-)
+query = rt.widgets.question(cases, lost)
+frame = waterfall(cases, FADING, lost, {"target": target, "rival": other})
+rt.charts.score_waterfall(frame, items=["target", "rival"], query=query, stamp=faded)
 
 # %% [markdown]
 # If the decay bar of the target is the long one, its age alone took it out of the list. A larger
 # half-life or a floor would mend this case; the explorer shows what that breaks.
 
 # %%
-explorer = rt.widgets.explorer(
-    cases,
-    BASE,
-    [x, "decay.family", y, "decay.floor"],
-    chart="decay_curves",
-)
+controls = [x, "decay.family", y, "decay.floor"]
+explorer = rt.widgets.explorer(cases, BASE, controls, chart="decay_curves")
 explorer.snapshot({x: 180.0})
 
 # %%

@@ -52,16 +52,13 @@ PLACES = rt.set_many(BASE, {"select.floors.project": 3, "select.caps.log": 5})
 bench = rt.widgets.demo_bench()
 cases = bench.candidates(BASE)
 runs = bench.runs({"no places": BASE, "with places": PLACES})
-stamp = rt.widgets.chart_stamp(cases)
+stamp, placed = rt.widgets.chart_stamp(cases), rt.widgets.chart_stamp(cases, PLACES)
 print(bench.cases_told)
 
 # %%
-rt.charts.quota_account(
-    rt.widgets.some_rounds(cases, runs["no places"]),
-    round_name="case",
-    detail="Today's config; every n-th case, by time.",
-    stamp=stamp,
-)
+rounds = rt.widgets.some_rounds(cases, runs["no places"])
+detail = "Today's config; every n-th case, by time."
+rt.charts.quota_account(rounds, round_name="case", detail=detail, stamp=stamp)
 
 # %% [markdown]
 # Up: memories shown, down: candidates of the layer that were not. A triangle is a case in which a
@@ -84,20 +81,12 @@ rt.charts.preset_dots(
 # hollow dot lies far to the right takes places that others need; far to the left, it is starved.
 
 # %%
-rt.charts.loss_stages(
-    loss_stages(cases, BASE),
-    cases=cases.queries.height,
-    detail="Today's config.",
-    stamp=rt.widgets.chart_stamp(cases, BASE),
-)
+kept = loss_stages(cases, BASE)
+rt.charts.loss_stages(kept, cases=cases.queries.height, detail="Today's config.", stamp=stamp)
 
 # %%
-rt.charts.loss_stages(
-    loss_stages(cases, PLACES),
-    cases=cases.queries.height,
-    detail="With a floor for project and a cap for log.",
-    stamp=rt.widgets.chart_stamp(cases, PLACES),
-)
+kept, detail = loss_stages(cases, PLACES), "With a floor for project and a cap for log."
+rt.charts.loss_stages(kept, cases=cases.queries.height, detail=detail, stamp=placed)
 
 # %% [markdown]
 # The last bar is what the reader gets to see. If the second chart keeps more targets than the
@@ -165,12 +154,7 @@ rt.charts.pareto_quality_tokens(
 
 # %%
 moved = flips(cases, runs["no places"], runs["with places"])
-rt.charts.case_flips(
-    moved,
-    names=("no places", "with places"),
-    detail="All cases.",
-    stamp=rt.widgets.chart_stamp(cases, PLACES),
-)
+rt.charts.case_flips(moved, names=("no places", "with places"), stamp=placed)
 
 # %% [markdown]
 # The right column names the layer of the answer. If the layers that gained places are those whose
@@ -184,12 +168,8 @@ rt.widgets.layer_verdicts(cases, runs["no places"], runs["with places"])
 # places. A floor that lowers *empty* and does not raise *shown* reserves places for nothing.
 
 # %%
-explorer = rt.widgets.explorer(
-    cases,
-    BASE,
-    ["select.top_k", y, "select.floors.user", "select.floors.reflection", x],
-    chart="quota_account",
-)
+controls = ["select.top_k", y, "select.floors.user", "select.floors.reflection", x]
+explorer = rt.widgets.explorer(cases, BASE, controls, chart="quota_account")
 explorer.snapshot({y: 3, x: 5})
 
 # %%

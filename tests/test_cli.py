@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_lab import Ask, Note, make_lab
 
 from recalltune.cli import main
+from small_lab import Ask, Note, make_lab
 
 NOTES = [
     Note(f"m{n:02d}", f"tea {word} note", float(n), layer=layer)

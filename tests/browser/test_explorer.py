@@ -95,7 +95,7 @@ def strip(seen: Page) -> dict[str, list[str]]:
 
 
 def titles(seen: Page) -> str:
-    return " ".join(seen.page.locator(".vega-embed svg text").all_inner_texts())
+    return " ".join(seen.page.locator(".vega-embed svg text").all_text_contents())
 
 
 def press(seen: Page, slider: int, key: str, times: int = 1) -> None:

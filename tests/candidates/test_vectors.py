@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_lab import Ask, Note, WordEncoder, make_lab
 
 from recalltune.candidates.build import candidates
 from recalltune.candidates.propose import exact_cosine, pad_lanes, top
 from recalltune.errors import checked
 from recalltune.pipeline.config import RankingConfig
+from small_lab import Ask, Note, WordEncoder, make_lab
 
 DENSE = checked(RankingConfig, {"arms": {"dense": {}}, "stages": [{"kind": "weighted"}]})
 
@@ -24,7 +25,7 @@ class Table(WordEncoder):
 
     encoder_id = "table@1"
     dim = 2
-    known = {"q": (1, 0), "d0": (1, 0), "d1": (0.5, 0.5), "d2": (0, 0)}
+    known: ClassVar = {"q": (1, 0), "d0": (1, 0), "d1": (0.5, 0.5), "d2": (0, 0)}
 
     def encode(self, texts: Sequence[str], kind: str) -> np.ndarray:
         rows = np.array([self.known[text] for text in texts], dtype=np.float64)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from small_lab import Ask, Note, WordEncoder, make_lab
 
 from recalltune.candidates.build import candidates
 from recalltune.candidates.table import Candidates
@@ -18,6 +17,7 @@ from recalltune.errors import ContractError, ParameterError, checked
 from recalltune.evaluate.run import evaluate, rank
 from recalltune.pipeline.config import RankingConfig
 from recalltune.sweep.choose import difference
+from small_lab import Ask, Note, WordEncoder, make_lab
 
 NOTES = [
     Note("a", "tea garden", 1.0, layer="log"),

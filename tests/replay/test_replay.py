@@ -6,12 +6,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from small_lab import START, Note, make_lab
 
 from recalltune.errors import ParameterError, checked
 from recalltune.pipeline.config import RankingConfig
 from recalltune.replay.steps import replay
 from recalltune.store import Lab, Turn, insert_rows, put_texts, read_table, text_hash
+from small_lab import START, Note, make_lab
 
 CONFIG = checked(
     RankingConfig,

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from recalltune.errors import ParameterError
-from recalltune.evaluate.paired import paired_runs
+from recalltune.evaluate.comparing import paired_runs
 from recalltune.evaluate.run import evaluate
 from recalltune.pipeline.address import set_many
 from recalltune.sweep.engine import sweep

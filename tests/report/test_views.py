@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from recalltune.errors import ContractError, ParameterError
-from recalltune.evaluate.paired import mean_of, paired, paired_runs
+from recalltune.evaluate.comparing import paired_runs
+from recalltune.evaluate.paired import mean_of, paired
 from recalltune.evaluate.query_views import (
     flow,
     listed,

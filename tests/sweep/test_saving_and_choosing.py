@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_lab import WORDS, Ask, Note, make_lab
 
 from recalltune.candidates.build import candidates
 from recalltune.errors import ContractError, ParameterError, checked
@@ -18,6 +17,7 @@ from recalltune.sweep.choose import choose
 from recalltune.sweep.engine import SweepResult, sweep
 from recalltune.sweep.saving import load_sweep, save_sweep
 from recalltune.sweep.space import Space
+from small_lab import WORDS, Ask, Note, make_lab
 
 BASE = checked(
     RankingConfig,

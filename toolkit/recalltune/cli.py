@@ -266,7 +266,7 @@ def sweep(
     with bar(grid.size, "sweep") as step:
         result = rt.sweep(table, setting, grid, largest=largest, progress=step)
     sweep_id = rt.save_sweep(lab, result, case_set=cases)
-    typer.echo(repr(result))
+    typer.echo(result.told())
     typer.echo(f"sweep {sweep_id}   next: recalltune choose --db {db} --sweep {sweep_id}")
 
 

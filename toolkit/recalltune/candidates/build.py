@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -207,8 +208,13 @@ def _corpus(lab: Lab, worlds: Worlds, arms: Arms, encoder: Encoder | None) -> _C
     if arms.dense is not None:
         notices["dense_arm_missing"] = int(encoder is None)
     if encoder is not None:
-        vectors = pad_lanes(vectors_for(lab, encoder, texts, "passage").vectors)
+        encoded = vectors_for(lab, encoder, texts, "passage")
+        vectors = pad_lanes(encoded.vectors)
         notices["zero_vectors"] = int((~vectors.any(axis=1)).sum())
+        if encoded.truncated is not None and encoded.share_cut is not None:
+            notices["memories_cut_by_the_model"] = encoded.truncated
+            # Rounded up: one unread token of a million is not none.
+            notices["percent_of_tokens_unread"] = math.ceil(100 * encoded.share_cut)
     return _Corpus(worlds, index, token_sets, vectors, notices)
 
 

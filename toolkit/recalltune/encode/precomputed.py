@@ -116,15 +116,24 @@ def _read_parquet(path: Path) -> dict[str, NDArray[Any]]:
     try:
         frame = pl.read_parquet(path)
         if isinstance(frame.schema.get("vector"), pl.List):
-            widths = frame["vector"].list.len().unique().sort().to_list()
-            if len(widths) > 1:
-                msg = f"{path}:1: vectors must have one width, got {widths}"
-                raise SourceError(msg)
-            frame = frame.with_columns(pl.col("vector").list.to_array(widths[0] if widths else 1))
+            frame = frame.with_columns(pl.col("vector").list.to_array(_one_width(path, frame)))
     except (pl.exceptions.PolarsError, OSError) as error:
         msg = f"{path}:1: must be a Parquet file with a vector column: {error}"
         raise SourceError(msg) from None
     return {name: frame[name].to_numpy() for name in frame.columns}
+
+
+def _one_width(path: Path, frame: pl.DataFrame) -> int:
+    """Width of all vectors of a file; the first that is missing or has another one is named."""
+    lengths = frame["vector"].list.len()
+    widths = lengths.unique().sort().to_list()
+    if len(widths) > 1:
+        usual = lengths.drop_nulls().mode().max()
+        row = int((lengths.ne_missing(usual)).arg_true()[0])
+        name = f", first {frame['id'][row]}" if "id" in frame.columns else ""
+        msg = f"{path}:{row + 1}: vectors must have one width, got {widths}{name}"
+        raise SourceError(msg)
+    return int(widths[0] or 1) if widths else 1
 
 
 def _vectors(path: Path, columns: dict[str, NDArray[Any]]) -> NDArray[np.float32]:

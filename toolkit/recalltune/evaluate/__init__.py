@@ -1,1 +1,1 @@
-"""What a ranking is worth. In: candidates, a config, eval cases. Out: metrics, verdicts, decisions."""
+"""What a ranking is worth. In: candidates, a config, cases. Out: metrics, verdicts, decisions."""

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from recalltune.candidates.table import Candidates, Stamp
 from recalltune.errors import ContractError, ParameterError
 from recalltune.evaluate.catalogue import measure, parse_metric
-from recalltune.evaluate.clusters import Clusters
-from recalltune.evaluate.intervals import percentile_interval
 from recalltune.evaluate.judged import judge
+from recalltune.evaluate.paired import mean_of
 from recalltune.evaluate.units import by_session
 from recalltune.evaluate.verdict import strict_verdict
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.ranks import ranks_in_list
-from recalltune.pipeline.run import check_setup, profile_groups, run, with_profile
+from recalltune.pipeline.run import check_setup, profile_groups, start, steps, with_profile
+from recalltune.pipeline.stage import FilterStage
 
 __all__ = ["DEFAULT_METRICS", "Evaluation", "Shown", "evaluate", "in_split", "rank", "shown_hits"]
 
@@ -35,7 +35,6 @@ DEFAULT_METRICS = (
     "hard_negative_rate@3",
     "order_violations",
 )
-_SEED = 20_260_101
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +47,8 @@ class Shown:
     """shape (Q, C)."""
     accounts: pl.DataFrame
     """query_id, layer, candidates, picked, dropped, oversize, tokens, cap, floor."""
+    filtered: Mapping[str, int]
+    """Name of each filter stage -> rows it dropped, over all queries."""
 
 
 def rank(candidates: Candidates, config: RankingConfig) -> Shown:
@@ -64,14 +65,20 @@ def rank(candidates: Candidates, config: RankingConfig) -> Shown:
     shape = candidates.span.shape
     lists: list[tuple[list[int], NDArray[np.intp]]] = []
     score = np.zeros(shape)
+    filtered = {stage.name: 0 for stage in config.stages if isinstance(stage, FilterStage)}
     for profile, rows in profile_groups(candidates, config).items():
-        state = run(candidates.take(rows), with_profile(config, profile))
+        part = candidates.take(rows)
+        state = start(part)
+        for stage, _, after in steps(part, with_profile(config, profile)):
+            if stage.name in filtered:
+                filtered[stage.name] += int(state.alive.sum() - after.alive.sum())
+            state = after
         lists.append((rows, state.listed()))
         score[rows] = state.score
     order = np.full((shape[0], max((o.shape[1] for _, o in lists), default=0)), -1, dtype=np.intp)
     for rows, listed in lists:
         order[np.asarray(rows, dtype=np.intp), : listed.shape[1]] = listed
-    return Shown(order, score, _accounts(candidates, config, order))
+    return Shown(order, score, _accounts(candidates, config, order), filtered)
 
 
 def _accounts(
@@ -125,17 +132,16 @@ class Evaluation:
     """query_id, rank, memory_id, score, layer, superseded, tokens."""
     accounts: pl.DataFrame
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Labels that judge nothing, cases without labels, cases with an empty list."""
+    """Labels that judge nothing, cases without labels, cases with an empty list, rows each filter
+    dropped, and the notices of the candidates."""
 
-    def summary(self, by: str | None = None, *, resamples: int = 2_000) -> pl.DataFrame:
+    def summary(self, by: str | None = None) -> pl.DataFrame:
         """Return metric, slice, mean, lo, hi, n, undefined: means with 95 % intervals.
 
         Parameters
         ----------
         by
             A column of `cases` to slice by, such as "kind" or "lang"; None is all cases.
-        resamples
-            Bootstrap resamples of whole sessions.
         """
         if by is not None and by not in self.cases.columns:
             message = f"cases have no column {by!r} to slice by; use kind, lang, split or session"
@@ -147,13 +153,23 @@ class Evaluation:
             for metric in (*self.metrics, "passed", "tokens"):
                 rows.append(
                     {"metric": metric, "slice": "all" if by is None else str(value)}
-                    | _mean(part, metric, resamples)
+                    | _mean(part, metric)
                 )
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def value(self, metric: str) -> float:
-        """Return the mean of one metric over the cases it is defined for."""
-        return float(self.cases[metric].cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]
+        """Return the mean of one metric over the cases it is defined for.
+
+        Raises
+        ------
+        ParameterError
+            If it is defined for none: that is no 0.
+        """
+        mean = self.cases[metric].cast(pl.Float64).mean()
+        if mean is None:
+            message = f"{metric} is undefined for every case; label some targets or choose another"
+            raise ParameterError(message)
+        return float(mean)  # type: ignore[arg-type]
 
     def to_json(self) -> str:
         """Return summary, slices and counts as JSON, without any text of the data."""
@@ -170,21 +186,12 @@ class Evaluation:
         )
 
 
-def _mean(part: pl.DataFrame, metric: str, resamples: int) -> dict[str, Any]:
-    defined = part.filter(pl.col(metric).is_not_null())
-    row: dict[str, Any] = {"mean": None, "lo": None, "hi": None, "n": defined.height}
-    row["undefined"] = part.height - defined.height
-    if defined.height:
-        values = defined[metric].cast(pl.Float64).to_numpy()
-        row["mean"] = float(values.mean())
-        clusters = Clusters.of(defined["session"].fill_null(defined["query_id"]).to_list())
-        if clusters.count > 1:
-            rng = np.random.default_rng(_SEED)
-            interval = percentile_interval(
-                clusters.sums(values), clusters.sizes, rng=rng, resamples=resamples
-            )
-            row |= {"lo": interval.low, "hi": interval.high}
-    return row
+def _mean(part: pl.DataFrame, metric: str) -> dict[str, Any]:
+    values = part[metric].cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
+    sessions = part["session"].fill_null(part["query_id"]).to_list()
+    told = mean_of(values, sessions)
+    undefined = part.height - told.n
+    return {"mean": told.diff, "lo": told.lo, "hi": told.hi, "n": told.n, "undefined": undefined}
 
 
 def evaluate(
@@ -273,6 +280,7 @@ def evaluate(
             "labels_not_yet": len(judged.not_yet),
             "cases_without_target": int((~np.isfinite(_targets(judged.labels))).sum()),
             "empty_lists": int((size == 0).sum()),
+            **{f"dropped_by_{name}": n for name, n in shown.filtered.items()},
             **candidates.notices,
         },
     )

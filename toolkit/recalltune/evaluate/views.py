@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
 from recalltune.evaluate.catalogue import metric_label
-from recalltune.evaluate.paired import check_comparable, mean_of, paired_runs, values_of
+from recalltune.evaluate.comparing import check_comparable, paired_runs, values_of
+from recalltune.evaluate.paired import mean_of
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.target_views import AGE_BINS, age_strata, targets
 

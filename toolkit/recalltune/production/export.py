@@ -57,7 +57,8 @@ class ExportReport:
     """What the target holds now, or would."""
 
     def __str__(self) -> str:
-        lines = [f"{self.into}: {len(self.changed)} values change"]
+        count = len(self.changed)
+        lines = [f"{self.into}: {count} {'value changes' if count == 1 else 'values change'}"]
         lines += [f"  {c.key}: {c.old} -> {c.new}" for c in self.changed]
         if self.not_carried:
             lines.append("not carried:")

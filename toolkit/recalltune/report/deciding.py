@@ -20,7 +20,7 @@ import polars as pl
 from recalltune.charts import figures
 from recalltune.charts.findings import TOO_FEW
 from recalltune.errors import ContractError, ParameterError, checked
-from recalltune.evaluate.paired import check_comparable, higher_is_better, paired_runs
+from recalltune.evaluate.comparing import check_comparable, higher_is_better, paired_runs
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import label_of, slices
 from recalltune.pipeline.address import addresses

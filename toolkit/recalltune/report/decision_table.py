@@ -8,7 +8,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.findings import TOO_FEW
-from recalltune.evaluate.paired import higher_is_better, paired_runs
+from recalltune.evaluate.comparing import higher_is_better, paired_runs
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import label_of, slices
 from recalltune.report.decision_record import (

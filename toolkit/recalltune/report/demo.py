@@ -15,14 +15,16 @@ import polars as pl
 from recalltune.candidates.build import candidates
 from recalltune.candidates.table import Candidates
 from recalltune.candidates.world import SpanTable
-from recalltune.encode import resolve
+from recalltune.encode import Encoder, resolve
 from recalltune.errors import ParameterError
 from recalltune.evaluate.cases import load_cases
 from recalltune.evaluate.run import Evaluation, evaluate
 from recalltune.ingest import ImportReport, ingest
-from recalltune.pipeline.config import preset
+from recalltune.pipeline.config import RankingConfig, preset
+from recalltune.production.evidence_file import evidence_beside
 from recalltune.production.export import export
-from recalltune.production.provenance import Provenance
+from recalltune.production.provenance import Provenance, evidence_text
+from recalltune.production.recallnest_file import import_recallnest
 from recalltune.report.files import write_private
 from recalltune.report.journey import (
     METRICS,
@@ -61,6 +63,14 @@ DEMO_SPACE: dict[str, list[Any]] = {
     "select.floors.user": [0, 1],
 }
 """The axes of the demo's sweep."""
+
+PRODUCTION_SPACE: dict[str, list[Any]] = {
+    "tier_decay.half_life_days": [30, 60, 120, 240, 365],
+    "recency_boost.weight": [0.0, 0.05, 0.1, 0.2],
+    "recency_boost.mean_life_days": [7, 14, 30],
+    "length.anchor_chars": [400, 800, 1600],
+}
+"""Knobs that the production file of the demo has: what its export can carry."""
 
 
 @dataclass
@@ -144,12 +154,20 @@ def run_demo(
 
     result = sweep(table, base, Space(DEMO_SPACE))
     sweep_id = save_sweep(lab, result, case_set=CASES)
-    steps.tell("sweep", repr(result), f"{result.merged:,} more rank alike   sweep {sweep_id}")
+    steps.tell("sweep", result.told(), f"{result.merged:,} more rank alike   sweep {sweep_id}")
 
     choice = choose(result, "ndcg@10", candidates=table)
-    steps.tell("choice", *choice_lines(choice, columns=WIDTH, ties=choice.changes))
+    steps.tell("choice", *choice_lines(choice, columns=WIDTH, ties=()))
 
-    exported = _export(choice, table, data, out)
+    _write_chosen(choice, table, out)
+    today = import_recallnest(data / "recallnest" / "config.json")
+    production = _production(lab, today, encoder=chosen_encoder)
+    exported = [f"{out / 'chosen.toml'}, {out / 'chosen.json'}"]
+    if production is None:
+        exported.append("config.json: RecallNest ranks by vectors alone, and no encoder ran")
+    else:
+        steps.tell("production", *_production_lines(production))
+        exported += _export(production, data, out)
     steps.tell("export", *_shortened(exported))
 
     journey = Journey(
@@ -162,7 +180,7 @@ def run_demo(
         commands=_commands(out, sweep_id),
     )
     page, *charts = write_journey(journey, out, drawn=[first])
-    write_private(out / "demo.json", _record(imported, results, result, choice))
+    write_private(out / "demo.json", _record(imported, results, result, choice, production))
     kilobytes = page.stat().st_size // 1000
     steps.tell("report", f"{len(charts)} charts as PNG, demo.json, report.html {kilobytes:,} kB")
     say(str(page))
@@ -219,7 +237,7 @@ def _layers(lab: Lab) -> list[str]:
 def _preset_lines(results: Mapping[str, Evaluation]) -> list[str]:
     lines = [
         f"{next(iter(results.values())).cases.height} cases; means with 95 % intervals",
-        f"{'.':<14}{'nDCG@10':<24}{'all found@10':<24}{'passed':<10}{'tokens':>8}",
+        f"{'preset':<14}{'nDCG@10':<24}{'all found@10':<24}{'passed':<10}{'tokens':>8}",
     ]
     for name, result in results.items():
         summary = {row["metric"]: row for row in result.summary().to_dicts()}
@@ -232,22 +250,44 @@ def _preset_lines(results: Mapping[str, Evaluation]) -> list[str]:
     first, *others = results
     for name in others:
         change = difference(results[first], results[name], "ndcg@10")
-        verb = "cannot be told from" if change.lo <= 0 <= change.hi else "differs from"
-        lines.append(
-            f"{name} {verb} {first}: {change.mean:+.3f} [{change.lo:.3f}, {change.hi:.3f}]"
-        )
+        verb = "differs from" if change.beyond_noise else "cannot be told from"
+        lines.append(f"{name} {verb} {first}: {change.mean:+.3f} {change.interval()}")
     return lines
 
 
-def _export(choice: Choice, table: Candidates, data: Path, out: Path) -> list[str]:
+def _write_chosen(choice: Choice, table: Candidates, out: Path) -> None:
     provenance = Provenance.of(table.stamp, **choice.evidence())
     write_private(out / "chosen.toml", choice.chosen.to_toml())
+    write_private(evidence_beside(out / "chosen.toml"), evidence_text(choice.chosen, provenance))
     export(choice.chosen, out / "chosen.json", to="json", provenance=provenance)
+
+
+def _production(
+    lab: Lab, today: RankingConfig, *, encoder: Encoder | None
+) -> tuple[SweepResult, Choice] | None:
+    """Sweep the knobs of today's production file; None where it cannot rank."""
+    if encoder is None:
+        return None
+    table = candidates(lab, CASES, today, encoder=encoder)
+    result = sweep(table, today, Space(PRODUCTION_SPACE))
+    return result, choose(result, "ndcg@10", candidates=table)
+
+
+def _production_lines(production: tuple[SweepResult, Choice]) -> list[str]:
+    result, choice = production
+    return [
+        f"today's config.json against {result.points.height - 1:,} settings of its own knobs",
+        *choice_lines(choice, columns=WIDTH, ties=()),
+    ]
+
+
+def _export(production: tuple[SweepResult, Choice], data: Path, out: Path) -> list[str]:
+    result, choice = production
     target = out / "config.json"
-    source = data / "recallnest" / "config.json"
-    write_private(target, source.read_text(encoding="utf-8"))
+    write_private(target, (data / "recallnest" / "config.json").read_bytes())
+    provenance = Provenance.of(result.stamp, **choice.evidence())
     report = export(choice.chosen, target, to="recallnest", provenance=provenance)
-    return [f"{out / 'chosen.toml'}, {out / 'chosen.json'}", *str(report).splitlines()]
+    return str(report).splitlines()
 
 
 def _record(
@@ -255,6 +295,7 @@ def _record(
     results: Mapping[str, Evaluation],
     result: SweepResult,
     choice: Choice,
+    production: tuple[SweepResult, Choice] | None,
 ) -> str:
     """Every number the terminal showed, for the README and its test."""
     counted = imported.frame.select(pl.col("read", "kept", "dropped").sum())
@@ -264,6 +305,7 @@ def _record(
             "presets": {name: run.summary().to_dicts() for name, run in results.items()},
             "sweep": {"settings": result.points.height, "cases": result.cases.height},
             "choice": choice.record(),
+            "production": None if production is None else production[1].record(),
             "code": code_digest(),
         },
         indent=2,

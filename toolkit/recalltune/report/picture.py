@@ -9,7 +9,7 @@ from typing import Any
 
 from recalltune import charts
 from recalltune.charts import Measure
-from recalltune.evaluate.paired import higher_is_better
+from recalltune.evaluate.comparing import higher_is_better
 from recalltune.evaluate.views import label_of
 from recalltune.report.story import Journey
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from recalltune.charts.findings import TOO_FEW
-from recalltune.evaluate.paired import higher_is_better
+from recalltune.evaluate.comparing import higher_is_better
 from recalltune.evaluate.query_views import loss_stages
 from recalltune.evaluate.views import compare, label_of, slices
 from recalltune.report.casebook import case_book

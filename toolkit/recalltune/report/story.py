@@ -11,7 +11,8 @@ import polars as pl
 from recalltune.candidates.table import Candidates
 from recalltune.charts.canvas import Stamp
 from recalltune.errors import ParameterError
-from recalltune.evaluate.paired import Paired, paired_runs
+from recalltune.evaluate.comparing import paired_runs
+from recalltune.evaluate.paired import Paired
 from recalltune.evaluate.run import Evaluation, evaluate
 from recalltune.evaluate.views import flips, targets
 from recalltune.ingest import ImportReport

@@ -92,8 +92,9 @@ def import_lines(report: ImportReport) -> list[str]:
         told = ", ".join(
             f"{r} {n:,}" for r, n in reasons.sort("count", descending=True).iter_rows()
         )
-        lines.append(plain(f"dropped: {told}", columns=_COLUMNS))
-    lines += [plain(notice, columns=_COLUMNS) for notice in report.notices]
+        lines.append(plain(f"dropped: {told}", columns=4 * _COLUMNS))
+    if report.notices:
+        lines.append(plain(f"noticed: {'; '.join(report.notices)}", columns=4 * _COLUMNS))
     return lines
 
 

@@ -49,7 +49,7 @@ def verdict(journey: Journey, figures_: Sequence[Html]) -> Html:
         el("div", *_cards(journey), class_="cards"),
     ]
     held = None if choice is None else choice.heldout
-    if journey.changed and held is not None and held.lo <= 0 <= held.hi:
+    if journey.changed and held is not None and not held.beyond_noise:
         parts.append(el("p", UNCONFIRMED))
     if choice is not None and choice.changes:
         rows = [
@@ -83,7 +83,7 @@ def _cards(journey: Journey) -> list[Html]:
             _card(
                 f"{held.mean_a:.3f} → {held.mean_b:.3f}",
                 f"{name} on {held.n} held-out cases: {figures.signed(held.mean)} "
-                f"{figures.interval(held.lo, held.hi)}",
+                f"{held.interval()}",
             )
         )
     else:

@@ -24,6 +24,12 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "TimeZone": "UTC",
 }
+_UNREADABLE = (
+    "not a valid DuckDB",
+    "version number",  # made by another DuckDB
+    "Corrupt database file",  # a wrong checksum
+    "Could not read enough bytes",  # cut off
+)
 _HOLDER = re.compile(r"held in (?P<program>[^\n]{1,400}?) \(PID (?P<pid>\d+)\)")
 
 
@@ -172,12 +178,12 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
             "leave the surrounding `with lab.reading()` or `with lab.writing()` first"
         )
         raise LockedError(msg) from error
-    except duckdb.IOException as error:
-        raise _opening_error(path, str(error)) from error
+    except duckdb.Error as error:
+        raise _opening_error(path, " ".join(str(error).split())) from error
 
 
 def _opening_error(path: Path, reason: str) -> RecalltuneError:
-    if "lock" in reason:
+    if "Could not set lock on file" in reason:
         found = _HOLDER.search(reason)
         holder = (
             f"{Path(found['program']).name} (PID {found['pid']})" if found else "another process"
@@ -186,10 +192,11 @@ def _opening_error(path: Path, reason: str) -> RecalltuneError:
             f"{path} is held by {holder}; wait until it has finished, or close it there "
             "(a notebook: leave its `with lab.writing()` block or restart its kernel), then repeat"
         )
-    if "not a valid DuckDB" in reason or "version number" in reason:
+    if any(sign in reason for sign in _UNREADABLE):
         return ContractError(
-            f"{path} cannot be read by DuckDB {duckdb.__version__}: {reason}. The file is a cache: "
-            f"rebuild it with `rm {path} && recalltune ingest --db {path} PATH...`"
+            f"{path} cannot be read by DuckDB {duckdb.__version__}: {reason.rstrip('.!')}. "
+            "The file is a cache: rebuild it with "
+            f"`rm {path} && recalltune ingest --db {path} PATH...`"
         )
     return ContractError(f"{path} cannot be opened: {reason}")
 

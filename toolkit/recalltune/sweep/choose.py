@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
-from recalltune.errors import ContractError, ParameterError
+from recalltune.errors import ParameterError
 from recalltune.evaluate.catalogue import metric_label, parse_metric
-from recalltune.evaluate.clusters import Clusters
+from recalltune.evaluate.comparing import paired_runs, values_of
 from recalltune.evaluate.decide import Decision, decide
-from recalltune.evaluate.intervals import default_interval
 from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
 from recalltune.evaluate.wording import sentence
 from recalltune.pipeline.address import effective, get
@@ -37,12 +35,23 @@ class Difference:
     mean_a: float
     mean_b: float
     mean: float
-    lo: float
-    hi: float
+    lo: float | None
+    """None with a single session: there is nothing to resample."""
+    hi: float | None
     n: int
-    method: str
     wins: int
     losses: int
+
+    @property
+    def beyond_noise(self) -> bool:
+        """Whether the interval leaves 0."""
+        return self.lo is not None and self.hi is not None and not self.lo <= 0 <= self.hi
+
+    def interval(self) -> str:
+        """Return ``[0.003, 0.020]``, or why there is none."""
+        if self.lo is None or self.hi is None:
+            return "(one session only: no interval)"
+        return f"[{self.lo:.3f}, {self.hi:.3f}]"
 
 
 def difference(a: Evaluation, b: Evaluation, metric: str) -> Difference:
@@ -52,41 +61,25 @@ def difference(a: Evaluation, b: Evaluation, metric: str) -> Difference:
     ------
     ContractError
         If the two evaluations differ in cases, data or encoder.
+    ParameterError
+        If the metric is undefined for every case.
     """
-    # Two runs over the very same table may be compared even where its encoder is missing.
-    if a.stamp != b.stamp and (reason := a.stamp.refusal(b.stamp)):
-        message = f"these two runs are not compared: {reason}"
-        raise ContractError(message)
-    if a.cases["query_id"].to_list() != b.cases["query_id"].to_list():
-        raise ContractError("runs over different cases are not compared")
-    both = pl.DataFrame(
-        {
-            "cluster": a.cases["session"].fill_null(a.cases["query_id"]),
-            "a": a.cases[metric].cast(pl.Float64),
-            "b": b.cases[metric].cast(pl.Float64),
-        }
-    ).drop_nulls()
-    if both.height == 0:
+    told = paired_runs(a, b, metric)
+    before, after = values_of(a, metric), values_of(b, metric)
+    both = ~np.isnan(before) & ~np.isnan(after)
+    if told.diff is None:
         message = f"{metric} is undefined for every case; label some targets or choose another"
         raise ParameterError(message)
-    clusters = Clusters.of(both["cluster"].to_list())
-    change = (both["b"] - both["a"]).to_numpy()
-    span = 1.0 if metric == "passed" or metric == "tokens" else parse_metric(metric)[0].span
-    if metric == "tokens":
-        span = float(max(np.abs(change).max(initial=0.0), 1.0))
-    rng = np.random.default_rng(SEED)
-    interval = default_interval(clusters.sums(change), clusters.sizes, rng=rng, span=span)
     return Difference(
         metric=metric,
-        mean_a=float(both["a"].to_numpy().mean()),
-        mean_b=float(both["b"].to_numpy().mean()),
-        mean=float(change.mean()),
-        lo=interval.low,
-        hi=interval.high,
-        n=both.height,
-        method=interval.method,
-        wins=int((change > 0).sum()),
-        losses=int((change < 0).sum()),
+        mean_a=float(before[both].mean()),
+        mean_b=float(after[both].mean()),
+        mean=told.diff,
+        lo=told.lo,
+        hi=told.hi,
+        n=told.n,
+        wins=int((after[both] > before[both]).sum()),
+        losses=int((after[both] < before[both]).sum()),
     )
 
 
@@ -136,8 +129,7 @@ class Choice:
             )
         return (
             f"On {self.heldout_cases} held-out cases: {self.heldout.mean_b:.3f} against "
-            f"{self.heldout.mean_a:.3f}, {self.heldout.mean:+.3f} "
-            f"[{self.heldout.lo:.3f}, {self.heldout.hi:.3f}]."
+            f"{self.heldout.mean_a:.3f}, {self.heldout.mean:+.3f} {self.heldout.interval()}."
         )
 
     def evidence(self) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from recalltune.pipeline.run import check_setup, profile_groups, with_profile
 from recalltune.pipeline.stage import Stage
 from recalltune.sweep.space import LARGEST_GRID, Space
 from recalltune.sweep.walk import walk
+from recalltune.version import code_digest
 
 __all__ = ["SWEEP_METRICS", "SweepResult", "distinct", "sweep"]
 
@@ -55,9 +56,9 @@ class SweepResult:
 
     @property
     def sweep_id(self) -> str:
-        """The hash of base config, space, data, encoder and cases."""
+        """The hash of base config, space, data, encoder, code and cases."""
         axes = {address: list(values) for address, values in self.space.axes.items()}
-        identity = [self.base.canonical(), axes, self.stamp.data, self.stamp.encoder]
+        identity = [self.base.canonical(), axes, self.stamp.data, self.stamp.encoder, code_digest()]
         return digest([*identity, self.cases["query_id"].to_list()], digits=12)
 
     def config(self, point: int) -> RankingConfig:
@@ -65,14 +66,16 @@ class SweepResult:
         return self.configs[point]
 
     def frame(self, metric: str) -> pl.DataFrame:
-        """Return `points` with typed axis values and the mean of one metric."""
+        """Return `points` with typed axis values and the mean of one metric, null if undefined."""
         values = self._metric(metric)
         defined = ~np.isnan(values).any(axis=0)
         decoded = self.points.with_columns(
             pl.Series(address, _decoded(self.points[address].to_list()), strict=False)
             for address in self.space.axes
         )
-        return decoded.with_columns(pl.Series("mean", values[:, defined].mean(axis=1)))
+        # The mean over no case is no number, and null says so.
+        means = values[:, defined].mean(axis=1).tolist() if defined.any() else [None] * len(values)
+        return decoded.with_columns(pl.Series("mean", means, dtype=pl.Float64))
 
     def _metric(self, metric: str) -> NDArray[np.float64]:
         if metric not in self.values:
@@ -80,12 +83,16 @@ class SweepResult:
             raise ParameterError(message)
         return self.values[metric]
 
-    def __repr__(self) -> str:
+    def told(self) -> str:
+        """Return how much was evaluated and how fast, in one line."""
         speed = self.points.height / self.seconds if self.seconds else 0.0
         return (
-            f"SweepResult({self.points.height:,} settings × {self.cases.height} cases in "
-            f"{self.seconds:.2f} s, {speed:,.0f} settings/s)"
+            f"{self.points.height:,} settings × {self.cases.height} cases in "
+            f"{self.seconds:.2f} s, {speed:,.0f} settings/s"
         )
+
+    def __repr__(self) -> str:
+        return f"SweepResult({self.told()})"
 
 
 def _decoded(texts: Sequence[str]) -> list[Any]:

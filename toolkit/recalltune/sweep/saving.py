@@ -69,18 +69,19 @@ def load_sweep(
     Raises
     ------
     ContractError
-        If there is no such sweep, points are missing, or the data or encoder changed since.
+        If there is no such sweep, points are missing, or data, encoder or code changed since.
     """
     with lab.reading() as con:
         head, points = read_sweep(con, sweep_id)
     base = parse_config(head["config"], f"sweep {sweep_id}")
     space = Space(tomllib.loads(head["space"])["space"]).resolved(base)
     table = candidates(lab, head["case_set"], base, encoder=encoder)
-    seen = (head["data_digest"], head["encoder_id"])
-    if seen != (table.stamp.data, table.stamp.encoder):
+    seen = (head["data_digest"], head["encoder_id"], head["code_version"])
+    here = (table.stamp.data, table.stamp.encoder, code_digest())
+    if seen != here:
         message = (
-            f"sweep {sweep_id} was made with data {seen[0]} and encoder {seen[1]}; now they are "
-            f"{table.stamp.data} and {table.stamp.encoder}: run recalltune sweep again"
+            f"sweep {sweep_id} was made with data {seen[0]}, encoder {seen[1]} and code {seen[2]}; "
+            f"now they are {here[0]}, {here[1]} and {here[2]}: run recalltune sweep again"
         )
         raise ContractError(message)
     configs, rows, merged = distinct(base, space)

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from recalltune.errors import ParameterError, nearest
 from recalltune.evaluate.catalogue import parse_metric
-from recalltune.evaluate.paired import mean_of, paired, values_of
+from recalltune.evaluate.comparing import values_of
+from recalltune.evaluate.paired import mean_of, paired
 from recalltune.evaluate.run import Evaluation
 from recalltune.pipeline.address import get, resolve, set_many
 from recalltune.pipeline.config import RankingConfig

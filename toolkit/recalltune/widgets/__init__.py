@@ -17,7 +17,7 @@ from recalltune.widgets.fading import (
     tier_curves,
     worst_loss,
 )
-from recalltune.widgets.looks import answer, asked_span, import_table, moment, replaced
+from recalltune.widgets.looks import answer, asked_span, import_table, moment, question, replaced
 from recalltune.widgets.model import EXPLORER_METRICS, Explorer
 from recalltune.widgets.panel import Panel, explorer
 from recalltune.widgets.places import (
@@ -65,6 +65,7 @@ __all__ = [
     "lengths",
     "moment",
     "optimism",
+    "question",
     "readiness",
     "reading_list",
     "replaced",

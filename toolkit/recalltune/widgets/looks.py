@@ -21,7 +21,7 @@ from recalltune.ingest import ImportReport
 from recalltune.pipeline.config import RankingConfig
 from recalltune.widgets.tables import Table
 
-__all__ = ["answer", "asked_span", "import_table", "moment", "replaced", "when"]
+__all__ = ["answer", "asked_span", "import_table", "moment", "question", "replaced", "when"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -94,6 +94,17 @@ def asked_span(candidates: Candidates) -> tuple[datetime, datetime] | None:
         return None
     first, last = (_EPOCH + timedelta(microseconds=time) for time in (min(asked), max(asked)))
     return first, last
+
+
+def question(candidates: Candidates, query_id: str) -> str:
+    """Return the text of one case.
+
+    Raises
+    ------
+    ParameterError
+        If the query is unknown.
+    """
+    return str(candidates.queries["text"][candidates.position(query_id)])
 
 
 def answer(

@@ -14,7 +14,7 @@ import polars as pl
 from recalltune.candidates.table import Candidates
 from recalltune.charts import compiled, patch, verdict_of
 from recalltune.errors import ParameterError, RecalltuneError, nearest
-from recalltune.evaluate.paired import higher_is_better
+from recalltune.evaluate.comparing import higher_is_better
 from recalltune.evaluate.views import label_of, targets
 from recalltune.pipeline.address import set_many
 from recalltune.pipeline.config import RankingConfig

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
-from recalltune.pipeline.stage import Affine, ScoreStage
+from recalltune.pipeline.stage import Affine, ScoreStage, State
 from recalltune.rank.fusion import (
     inverse_distance,
     logistic,
@@ -48,7 +48,8 @@ def _arms(candidates: Candidates) -> tuple[str, ...]:
 
 class _Fusion(ScoreStage):
     weights: dict[str, float] = Field(default_factory=dict)
-    """arm -> weight, >= 0; an arm that is not named weighs 1. At least one must be positive."""
+    """arm -> weight, >= 0; an arm that is not named weighs 1. At least one must be positive, and
+    rows that only arms of weight 0 proposed are dropped."""
 
     @field_validator("weights")
     @classmethod
@@ -57,6 +58,16 @@ class _Fusion(ScoreStage):
             message = "must be >= 0 for every arm"
             raise ValueError(message)
         return weights
+
+    def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
+        """Set the score; an arm of weight zero adds no rows."""
+        fused = super().apply(state, candidates, operands)
+        silent = [arm for arm, weight in self.weights.items() if weight == 0.0]
+        if not silent:
+            return fused
+        heard = [arm for arm in _arms(candidates) if arm not in silent]
+        found = [~np.isnan(candidates.feature(f"{arm}_rank")) for arm in heard]
+        return fused.then(alive=fused.alive & np.logical_or.reduce(found))
 
     def canonical(self) -> dict[str, Any]:
         """A weight of 1 is the same as none named."""
@@ -75,7 +86,7 @@ class ReciprocalRank(_Fusion):
     """> 0. Ranks are divided by it; 1 is the published form, dsh-auto-memory uses 60."""
 
     def affine(self, candidates: Candidates) -> Affine:
-        """Set the score; a row that no weighted arm ranked gets 0."""
+        """Set the score; a row that no weighted arm ranked gets 0 and is dropped."""
         arms = _arms(candidates)
         ranks = np.stack([candidates.feature(f"{arm}_rank") for arm in arms])
         weights = _weights(self.weights, arms)
