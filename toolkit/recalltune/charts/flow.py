@@ -66,7 +66,7 @@ def rank_flow(
     _check(places, names)
     rows = _rows(places, names)
     depth = max((row["lane"] for row in rows["nodes"]), default=1.0)
-    asked = f"Query: {cut(query, 60)}." if query else ""
+    asked = f'Query "{cut(query, 60)}".' if query else ""
     drawing = draw(
         "rank_flow",
         _finding(places, names, noun),

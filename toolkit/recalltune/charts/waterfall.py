@@ -81,7 +81,7 @@ def score_waterfall(
     _check(bars, names)
     stages = bars.unique("step", keep="first").sort("step")["stage"].to_list()
     rows = _rows(bars, names)
-    asked = f"Query: {cut(query, 60)}." if query else ""
+    asked = f'Query "{cut(query, 60)}".' if query else ""
     drawing = draw(
         "score_waterfall",
         _finding(bars, names, without),
