@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +9,9 @@ import nbformat
 import pytest
 
 import recalltune as rt
+from browser.jupyter_page import Page, chromium_page, jupyter
 from recalltune.charts.figures import metric
 from small_lab import Ask, Note, make_lab
-
-sys.path.insert(0, str(Path(__file__).parent))
-from jupyter_page import Page, chromium_page, jupyter
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

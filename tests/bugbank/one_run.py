@@ -76,7 +76,7 @@ def main(data: Path) -> None:
         "binding": binding(swept, METRIC),
         "compare": compare({"before": before, "after": after}, [METRIC, "tokens"]),
         "slices": slices(before, after, METRIC),
-        "flips": flips(before, after, table),
+        "flips": flips(table, before, after),
         "losses": loss_stages(table, config),
         "evidence": rt.explain(table, config, table.queries["query_id"][0]),
     }

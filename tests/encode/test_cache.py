@@ -57,6 +57,7 @@ def test_texts_come_back_in_their_order_and_repeats_are_encoded_once(lab):
 
 
 def test_five_ways_to_embed_one_text_are_computed_five_times_and_never_again(lab):
+    """D31. Kind: cache keyed by text only."""
     prefixed = {"query": "query: ", "passage": ""}
     ways = [
         (Toy(), "query"),
@@ -147,6 +148,7 @@ def test_a_model_that_fails_half_way_leaves_the_finished_chunks(lab):
 
 
 def test_coverage_says_how_many_vectors_are_missing_and_marks_the_run_degraded(lab):
+    """O105. Kind: vectors missing for some rows, run degrades silently."""
     texts = [f"memory {n}" for n in range(100)]
     vectors_for(lab, Toy(), texts[:70], "passage")
     found = coverage(lab, Toy(), texts)
@@ -156,6 +158,7 @@ def test_coverage_says_how_many_vectors_are_missing_and_marks_the_run_degraded(l
 
 
 def test_vectors_of_another_model_of_the_same_width_do_not_count_as_coverage(lab):
+    """O104. Kind: mixed models of equal width."""
     texts = [f"memory {n}" for n in range(120)]
     vectors_for(lab, Toy(model="A"), texts[:100], "passage")
     vectors_for(lab, Toy(model="B"), texts[100:], "passage")
@@ -165,6 +168,7 @@ def test_vectors_of_another_model_of_the_same_width_do_not_count_as_coverage(lab
 
 @pytest.mark.parametrize(("model", "dim"), [("m1", 3), ("m2", 16)])
 def test_vectors_of_two_models_are_not_compared_and_both_are_named(lab, model, dim):
+    """D30. Kind: dimension mismatch scored as 0."""
     queries = vectors_for(lab, Toy(model=model, dim=dim), ["fox"], "query")
     passages = vectors_for(lab, Toy(), ["fox"], "passage")
     with pytest.raises(ContractError) as caught:

@@ -231,6 +231,7 @@ def test_a_scope_given_by_the_caller_replaces_the_sessions(lab, write):
 
 
 def test_bug_92_a_key_first_seen_late_is_not_lost(lab, write):
+    """N92. Kind: late column lost on reading lines."""
     records = [say(f"u{n:03}", timestamp=None) for n in range(150)]
     records += [say(f"u{n:03}") for n in range(150, 300)]
     ingest(lab, write("s.jsonl", records))

@@ -72,6 +72,7 @@ def test_a_repeated_query_id_is_dropped_within_a_file_and_across_files(lab, writ
 
 
 def test_bug_92_scores_first_seen_late_are_all_there(lab, write):
+    """N92. Kind: late column lost on reading lines."""
     early = [search(f"q{n:03}", scores=None) for n in range(100)]
     late = [search(f"q{n:03}", scores=[1, 0.5]) for n in range(100, 300)]
     ingest(lab, write("log.jsonl", early + late))

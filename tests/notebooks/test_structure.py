@@ -138,7 +138,7 @@ class TestNotebook:
 
     def test_charts_are_still_pictures_with_a_text(self, stem):
         drawn = [text for mime, text in outputs(stem) if mime == "image/svg+xml"]
-        assert 1 <= len(drawn)
+        assert len(drawn) >= 1
         assert all('role="img"' in text and "aria-label=" in text for text in drawn)
         kinds = {mime for mime, _ in outputs(stem)}
         assert kinds <= {"stream", "text/plain", "text/html", "image/svg+xml"}
@@ -148,6 +148,7 @@ class TestNotebook:
 
     def test_nothing_in_it_differs_from_run_to_run(self, stem):
         notebook = executed(stem)
+        assert "widgets" not in notebook.metadata
         assert all("execution" not in cell.metadata for cell in notebook.cells)
         for _, text in outputs(stem):
             assert not re.search(r"\b\d+(\.\d+)? ?(ms|seconds|settings/s)\b| at 0x[0-9a-f]+", text)

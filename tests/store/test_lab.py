@@ -99,6 +99,7 @@ def test_someone_elses_database_is_refused_and_left_alone(tmp_path: Path):
 def test_bug_91_another_schema_number_names_both_and_the_way_out(
     tmp_path: Path, offset: int, age: str
 ):
+    """N91. Kind: database newer than the library."""
     lab = store.open(tmp_path / "lab.duckdb")
     other = store.SCHEMA_NUMBER + offset
     with lab.writing() as con:
@@ -159,6 +160,7 @@ def test_reading_inside_writing_says_to_leave_the_outer_block(tmp_path: Path):
 
 
 def test_bug_90_an_idle_reader_in_another_process_does_not_block_a_writer(tmp_path: Path):
+    """N90. Kind: file lock between notebooks."""
     lab = store.open(tmp_path / "lab.duckdb")
     notebook = _child(
         """
@@ -230,6 +232,7 @@ def test_bug_46_instants_are_the_same_whatever_zone_the_process_lives_in(
 
 
 def test_bug_119_extensions_are_never_downloaded(tmp_path: Path):
+    """O119. Kind: extension download at run time."""
     lab = store.open(tmp_path / "lab.duckdb")
     with lab.reading() as con:
         setting = con.sql("select current_setting('autoinstall_known_extensions')").fetchall()

@@ -53,6 +53,7 @@ def test_a_naive_instant_is_refused():
 
 
 def test_bug_117_numpy_scalars_are_accepted(con):
+    """O117. Kind: ragged or numpy values into DuckDB."""
     row = store.Memory(
         memory_id="m",
         text_hash="0" * 64,
@@ -66,6 +67,7 @@ def test_bug_117_numpy_scalars_are_accepted(con):
 
 
 def test_bug_117_no_rows_are_no_operation(con):
+    """O117. Kind: ragged or numpy values into DuckDB."""
     assert store.insert_rows(con, []) == 0
     assert store.insert_frame(con, "hit", pl.DataFrame(schema={"run_id": pl.String})) == 0
     assert store.put_texts(con, []) == []
@@ -136,6 +138,7 @@ def test_a_value_that_is_not_finite_is_refused_and_null_is_kept(con, value: floa
 
 
 def test_bug_93_a_late_fraction_is_not_cut_to_an_integer(con):
+    """N93. Kind: silent integer cast."""
     scores = [1] * 150 + [0.5]
     rows = [
         store.SearchLogEntry(query_id=f"{number:03}", query="q", shown=["m"], scores=[score])

@@ -116,6 +116,7 @@ MEMORIES = st.lists(
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(memories=MEMORIES, swap=st.randoms(use_true_random=False))
 def test_bug_120_the_digest_does_not_depend_on_the_order_of_import(con, memories, swap):
+    """O120. Kind: undefined order."""
     shuffled = memories.copy()
     swap.shuffle(shuffled)
     digests = []

@@ -80,6 +80,7 @@ def test_bug_29_a_zero_vector_is_kept_as_zero_and_nan_is_refused(con):
 
 
 def test_bug_117_a_ragged_batch_is_refused_with_both_shapes(con):
+    """O117. Kind: ragged or numpy values into DuckDB."""
     with pytest.raises(ContractError, match=r"shape \(3, d >= 1\), got \(2, 3\)"):
         store.put_vectors(con, "e", ["a", "b", "c"], THREE[:2])
 

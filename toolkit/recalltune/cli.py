@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,13 +14,13 @@ import typer
 import recalltune as rt
 from recalltune.errors import ParameterError, RecalltuneError
 from recalltune.evaluate.run import DEFAULT_METRICS
+from recalltune.ingest.moments import instant_us
 from recalltune.pipeline.config import RankingConfig, load_config
 from recalltune.pipeline.present import display_lines, present
-from recalltune.production.evidence_file import evidence_beside, read_evidence
+from recalltune.production.evidence_file import evidence_beside, read_evidence, write_chosen
 from recalltune.production.export import undo
-from recalltune.production.provenance import Provenance, evidence_text
+from recalltune.production.provenance import Provenance
 from recalltune.production.recallnest_file import import_recallnest
-from recalltune.report.files import write_private
 from recalltune.report.terminal import (
     choice_lines,
     evaluation_lines,
@@ -195,7 +194,8 @@ def explain(
         table = rt.candidates(lab, case_set, setting, encoder=encoder)
     else:
         case_id = "query"
-        table = rt.ask(lab, str(query), setting, at=_instant(at), scope=scope, encoder=encoder)
+        asked_at = None if at is None else instant_us("--at", at)
+        table = rt.ask(lab, str(query), setting, at=asked_at, scope=scope, encoder=encoder)
     evidence = rt.explain(table, setting, case_id)
     row = table.position(case_id)
     order = rt.rank(table, setting).order
@@ -205,21 +205,6 @@ def explain(
         rows = evidence.filter(pl.col("memory_id") == memory_id).sort("step")
         typer.echo(f"\n{plain(memory_id, columns=100)}")
         _say(table_lines(rows.select("stage", "scale", "shift", "before", "after", "rank")))
-
-
-def _instant(at: str | None) -> int | None:
-    if at is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        message = f"--at must be ISO 8601 such as 2026-05-01T09:00:00+00:00, got {at!r}"
-        raise ParameterError(message) from None
-    if moment.tzinfo is None:
-        message = f"--at needs a time zone, got {at!r}; nearest: {at}+00:00"
-        raise ParameterError(message)
-    since = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 @app.command()
@@ -295,10 +280,7 @@ def choose(
     else:
         _say(choice_lines(choice))
     if out is not None:
-        write_private(out, choice.chosen.to_toml())
-        beside = evidence_beside(out)
-        provenance = Provenance.of(table.stamp, **choice.evidence())
-        write_private(beside, evidence_text(choice.chosen, provenance))
+        beside = write_chosen(out, choice.chosen, Provenance.of(table.stamp, **choice.evidence()))
         typer.echo(f"wrote {out} and {beside}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recalltune.candidates.settings import Admit
+from recalltune.errors import ContractError
 
 __all__ = ["DAY_US", "AccessLog", "SpanTable", "Worlds"]
 
@@ -43,16 +45,38 @@ class SpanTable:
         def times(column: str, absent: int) -> NDArray[np.int64]:
             return told[column].fill_null(absent).to_numpy().astype(np.int64)
 
+        enters, leaves = times("enters_at", 0), times("leaves_at", _NEVER)
+        _refuse_two_at_once(told["memory_id"].to_list(), told["version"].to_list(), enters, leaves)
         return cls(
             frame=told,
-            enters=times("enters_at", 0),
-            leaves=times("leaves_at", _NEVER),
+            enters=enters,
+            leaves=leaves,
             superseded=times("superseded_at", _NEVER),
             retracted=times("retracted_at", _NEVER),
             event=told["event_at"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy(),
             scope=np.array(told["scope"].fill_null("").to_list(), dtype=np.str_),
             untold=mine.height - told.height,
         )
+
+
+def _refuse_two_at_once(
+    ids: Sequence[str],
+    versions: Sequence[int],
+    enters: NDArray[np.int64],
+    leaves: NDArray[np.int64],
+) -> None:
+    """A memory that is there twice would be listed twice, and counted twice by every metric."""
+    last: dict[str, int] = {}
+    open_ever = np.flatnonzero(enters < leaves)
+    for row in open_ever[np.argsort(enters[open_ever], kind="stable")].tolist():
+        before = last.get(ids[row])
+        if before is not None and enters[row] < leaves[before]:
+            msg = (
+                f"memory {ids[row]!r} must have one text at a time, got versions "
+                f"{versions[before]} and {versions[row]} at once"
+            )
+            raise ContractError(msg)
+        last[ids[row]] = row
 
 
 @dataclass(frozen=True, eq=False)

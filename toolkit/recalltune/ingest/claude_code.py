@@ -18,13 +18,12 @@ from typing import Any
 
 from recalltune.ingest.json_source import json_objects
 from recalltune.ingest.moments import read_moment
-from recalltune.ingest.parsed import Claim, Parsed, Settings
-from recalltune.store import Memory, MemorySpan, Turn
+from recalltune.ingest.parsed import Parsed, Settings, turn_claim
+from recalltune.store import Turn
 
 __all__ = ["FORMAT", "read_claude_code"]
 
 FORMAT = "claude_code"
-_ORIGIN = {"user": "owner", "assistant": "agent"}
 
 
 def read_claude_code(path: Path, file: str, settings: Settings) -> Parsed:
@@ -70,29 +69,6 @@ def read_claude_code(path: Path, file: str, settings: Settings) -> Parsed:
     if settings.turns_as_memories:
         parsed.claims = [turn_claim(turn, settings) for turn in parsed.turns if not turn.sidechain]
     return parsed
-
-
-def turn_claim(turn: Turn, settings: Settings) -> Claim:
-    """Memory that says what a turn said, known from the moment it was said."""
-    memory = Memory(
-        memory_id=turn.turn_id,
-        text_hash=turn.text_hash,
-        layer=settings.layer or "log",
-        scope=turn.scope,
-        origin=_ORIGIN.get(turn.role),
-        turn_id=turn.turn_id,
-        session=turn.session_id,
-        source=turn.source,
-    )
-    span = MemorySpan(
-        memory_id=turn.turn_id,
-        text_hash=turn.text_hash,
-        scope=turn.scope,
-        event_at=turn.said_at,
-        known_at=turn.said_at,
-        file=turn.file,
-    )
-    return Claim(memory, span, turn.line or 1)
 
 
 class _Seen:

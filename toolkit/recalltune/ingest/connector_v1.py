@@ -19,8 +19,7 @@ from recalltune.errors import SourceError
 from recalltune.ingest.attributes import category_of, read_attributes, share_of, tags_of
 from recalltune.ingest.json_source import json_document
 from recalltune.ingest.moments import read_moment
-from recalltune.ingest.parsed import Claim, Parsed, Settings
-from recalltune.store import Memory, MemorySpan
+from recalltune.ingest.parsed import Claim, Parsed, Settings, claim_of
 
 __all__ = ["FORMAT", "read_connector_v1"]
 
@@ -112,33 +111,21 @@ def _claim(
     if record.get("tags") is not None:
         fields["tags"] = tags_of(record["tags"], parsed.notes)
     fields["layer"] = fields.get("layer") or settings.layer or "log"
-    scope = found.scope or settings.scope or payload["scope"]
-    at = read_moment(record.get("timestamp"), parsed.notes, what="timestamp") or found.at
-    meta = found.meta | {
+    found.meta |= {
         key: source[key]
         for key, source in (("contentHash", record), ("batchId", payload))
         if source.get(key) is not None
     }
-    key = parsed.text(text)
-    memory = Memory(
-        memory_id=memory_id,
-        text_hash=key,
-        scope=scope,
+    return claim_of(
+        memory_id,
+        parsed.text(text),
+        found,
+        scope=found.scope or settings.scope or payload["scope"],
+        at=read_moment(record.get("timestamp"), parsed.notes, what="timestamp") or found.at,
         source=payload["source"],
-        meta=meta,
-        **fields,
-    )
-    span = MemorySpan(
-        memory_id=memory_id,
-        text_hash=key,
-        scope=scope,
-        event_at=at,
-        known_at=at,
-        gated=found.gated,
-        told_at=found.told_at,
         file=file,
+        line=number,
     )
-    return Claim(memory, span, number)
 
 
 def _note_times(claim: Claim, produced: datetime | None, parsed: Parsed) -> None:

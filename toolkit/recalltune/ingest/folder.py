@@ -17,7 +17,6 @@ from recalltune.ingest.moments import dated_name
 
 __all__ = ["Source", "find_sources"]
 
-_SUFFIXES = {".jsonl", ".json", ".md", ".markdown"}
 _SUFFIX_OF = {
     "claude_code": {".jsonl"},
     "search_log": {".jsonl"},
@@ -25,6 +24,7 @@ _SUFFIX_OF = {
     "locomo": {".json"},
     "markdown_folder": {".md", ".markdown"},
 }
+_SUFFIXES = set().union(*_SUFFIX_OF.values())
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _wanted(path: Path, inside: str, root: Path, format: str) -> bool:
     suffix = path.suffix.lower()
     if format != "auto":
         return suffix in _SUFFIX_OF[format]
-    if suffix not in (".md", ".markdown"):
+    if suffix not in _SUFFIX_OF["markdown_folder"]:
         return suffix in _SUFFIXES
     # An agent's folder holds other Markdown as well: rules, persona, read-me files.
     parts = (root.name, *Path(inside).parts[:-1])

@@ -12,15 +12,15 @@ Maharana et al. 2024, LoCoMo; categories as the authors' scorer numbers them.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from recalltune.errors import SourceError
-from recalltune.ingest.claude_code import turn_claim
 from recalltune.ingest.json_source import json_document
-from recalltune.ingest.parsed import Parsed, Settings
+from recalltune.ingest.parsed import Parsed, Settings, turn_claim
 from recalltune.store import EvalCaseRow, Label, Turn
 
 __all__ = ["CATEGORIES", "FORMAT", "read_locomo", "repaired_evidence", "session_time"]
@@ -78,13 +78,28 @@ def read_locomo(path: Path, file: str, settings: Settings) -> Parsed:
         parsed.turns += turns
         parsed.claims += [turn_claim(turn, settings) for turn in turns]
         said = [turn.said_at for turn in turns if turn.said_at is not None]
-        asked_at = max(said) + _MICROSECOND if said else None
-        known = {turn.turn_id: turn.session_id for turn in turns}
+        told = _Conversation(
+            name,
+            scope,
+            file,
+            asked_at=max(said) + _MICROSECOND if said else None,
+            session_of={turn.turn_id: turn.session_id for turn in turns},
+        )
         for place, question in enumerate(item.get("qa") or [], start=1):
-            _question(
-                question, f"{name}:q{place}", name, scope, asked_at, known, place, file, parsed
-            )
+            _question(question, place, told, parsed)
     return parsed
+
+
+@dataclass(frozen=True)
+class _Conversation:
+    """What every question about one conversation needs of it."""
+
+    name: str
+    scope: str
+    file: str
+    asked_at: datetime | None
+    session_of: dict[str, str]
+    """Turn id -> session id."""
 
 
 def session_time(text: str, where: str) -> datetime:
@@ -164,21 +179,11 @@ def _turns(
             )
 
 
-def _question(
-    question: Any,
-    case_id: str,
-    name: str,
-    scope: str,
-    asked_at: datetime | None,
-    known: dict[str, str],
-    place: int,
-    file: str,
-    parsed: Parsed,
-) -> None:
+def _question(question: Any, place: int, told: _Conversation, parsed: Parsed) -> None:
     if not isinstance(question, dict) or not isinstance(question.get("question"), str):
         parsed.drop("question without a text", place)
         return
-    targets = _targets(question.get("evidence"), name, known, parsed)
+    targets = _targets(question.get("evidence"), told, parsed)
     if not targets:
         parsed.drop("question without evidence that can be found", place)
         return
@@ -187,19 +192,20 @@ def _question(
     if kind is None:
         parsed.notes["question of an unknown category"] += 1
     parsed.keep()
+    case_id = f"{told.name}:q{place}"
     parsed.cases.append(
         EvalCaseRow(
             case_set=FORMAT,
             case_id=case_id,
             query=question["question"],
-            asked_at=asked_at,
-            scope=scope,
+            asked_at=told.asked_at,
+            scope=told.scope,
             top_k=10,
             # Questions about one session vary together: it is the cluster of the statistics.
-            session=known[targets[0]],
+            session=told.session_of[targets[0]],
             kind=kind,
             lang="en",
-            file=file,
+            file=told.file,
         )
     )
     parsed.labels += [
@@ -207,16 +213,16 @@ def _question(
     ]
 
 
-def _targets(evidence: Any, name: str, known: Container[str], parsed: Parsed) -> list[str]:
+def _targets(evidence: Any, told: _Conversation, parsed: Parsed) -> list[str]:
     """Memory ids an evidence list means; what had to be repaired or given up is counted."""
     targets: dict[str, None] = {}
     for text in evidence if isinstance(evidence, list) else []:
-        exact = f"{name}:{text}"
-        if exact in known:
+        exact = f"{told.name}:{text}"
+        if exact in told.session_of:
             targets[exact] = None
             continue
-        found = [f"{name}:{turn}" for turn in repaired_evidence(str(text)[:1000])]
-        usable = [turn for turn in found if turn in known]
+        found = [f"{told.name}:{turn}" for turn in repaired_evidence(str(text)[:1000])]
+        usable = [turn for turn in found if turn in told.session_of]
         if usable:
             parsed.notes["evidence string repaired"] += 1
         if len(usable) < max(len(found), 1):

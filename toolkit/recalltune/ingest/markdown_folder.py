@@ -17,9 +17,8 @@ from recalltune.ingest.attributes import ATTRIBUTE_NAMES, Attributes, read_attri
 from recalltune.ingest.front_matter import split_front_matter
 from recalltune.ingest.markdown_blocks import Block, markdown_blocks
 from recalltune.ingest.moments import dated_name
-from recalltune.ingest.parsed import Claim, Parsed, Settings
+from recalltune.ingest.parsed import Parsed, Settings, claim_of
 from recalltune.ingest.reader import read_document
-from recalltune.store import Memory, MemorySpan
 
 __all__ = ["FORMAT", "read_markdown"]
 
@@ -71,41 +70,21 @@ def read_markdown(path: Path, file: str, inside: str, settings: Settings) -> Par
             parsed.drop(found.problem, block.line)
             continue
         parsed.keep()
-        memory_id = own_id or f"md:{stem}#{number}"
-        at = found.at or _moment(block, body, day, number, parsed)
-        parsed.claims.append(_claim(memory_id, body, block, found, at, day, file, settings, parsed))
+        layer = found.fields.get("layer") or settings.layer or ("log" if day else "project")
+        found.fields = {"title": block.heading} | found.fields | {"layer": layer}
+        parsed.claims.append(
+            claim_of(
+                own_id or f"md:{stem}#{number}",
+                parsed.text(body),
+                found,
+                scope=found.scope or settings.scope or "global",
+                at=found.at or _moment(block, body, day, number, parsed),
+                source=FORMAT,
+                file=file,
+                line=block.line,
+            )
+        )
     return parsed
-
-
-def _claim(
-    memory_id: str,
-    body: str,
-    block: Block,
-    found: Attributes,
-    at: datetime | None,
-    day: datetime | None,
-    file: str,
-    settings: Settings,
-    parsed: Parsed,
-) -> Claim:
-    fields = {"title": block.heading} | found.fields
-    fields["layer"] = fields.get("layer") or settings.layer or ("log" if day else "project")
-    scope = found.scope or settings.scope or "global"
-    key = parsed.text(body)
-    memory = Memory(
-        memory_id=memory_id, text_hash=key, scope=scope, source=FORMAT, meta=found.meta, **fields
-    )
-    span = MemorySpan(
-        memory_id=memory_id,
-        text_hash=key,
-        scope=scope,
-        event_at=at,
-        known_at=at,
-        gated=found.gated,
-        told_at=found.told_at,
-        file=file,
-    )
-    return Claim(memory, span, block.line)
 
 
 def _braces(block: Block, file: str) -> tuple[str, str | None, dict[str, Any]]:

@@ -11,7 +11,9 @@ import re
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["dated_name", "read_moment"]
+from recalltune.errors import ParameterError
+
+__all__ = ["dated_name", "instant_us", "read_moment"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
@@ -80,6 +82,30 @@ def dated_name(name: str, notes: Counter[str]) -> datetime | None:
     except ValueError:
         notes["file name with an impossible date, taken as undated"] += 1
         return None
+
+
+def instant_us(name: str, text: str) -> int:
+    """Microseconds since 1970 UTC of an instant a person typed: nothing is assumed about it.
+
+    Raises
+    ------
+    ParameterError
+        If the text is not ISO 8601, or names no time zone.
+
+    Examples
+    --------
+    >>> instant_us("at", "1970-01-01T01:00:00.000002+01:00")
+    2
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        message = f"{name} must be ISO 8601 such as 2026-05-01T09:00:00+00:00, got {text!r}"
+        raise ParameterError(message) from None
+    if moment.tzinfo is None:
+        message = f"{name} needs a time zone, got {text!r}; nearest: {text}+00:00"
+        raise ParameterError(message)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _from_number(value: float, notes: Counter[str], what: str) -> datetime | None:

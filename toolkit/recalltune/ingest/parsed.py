@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from recalltune.ingest.attributes import Attributes
 from recalltune.store import (
     EvalCaseRow,
     Label,
@@ -15,9 +17,10 @@ from recalltune.store import (
     text_hash,
 )
 
-__all__ = ["Claim", "Drop", "Parsed", "Settings"]
+__all__ = ["Claim", "Drop", "Parsed", "Settings", "claim_of", "turn_claim"]
 
 _EXAMPLES = 5
+_ORIGIN = {"user": "owner", "assistant": "agent"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,61 @@ class Claim:
     memory: Memory
     span: MemorySpan
     line: int
+
+
+def claim_of(
+    memory_id: str,
+    text_hash: str,
+    found: Attributes,
+    *,
+    scope: str,
+    at: datetime | None,
+    source: str,
+    file: str,
+    line: int,
+) -> Claim:
+    """Memory with the attributes found for it: it happened and was known ``at`` one instant."""
+    memory = Memory(
+        memory_id=memory_id,
+        text_hash=text_hash,
+        scope=scope,
+        source=source,
+        meta=found.meta,
+        **found.fields,
+    )
+    span = MemorySpan(
+        memory_id=memory_id,
+        text_hash=text_hash,
+        scope=scope,
+        event_at=at,
+        known_at=at,
+        gated=found.gated,
+        told_at=found.told_at,
+        file=file,
+    )
+    return Claim(memory, span, line)
+
+
+def turn_claim(turn: Turn, settings: Settings) -> Claim:
+    """Memory that says what a turn said, known from the moment it was said."""
+    said_by = Attributes(
+        {
+            "layer": settings.layer or "log",
+            "origin": _ORIGIN.get(turn.role),
+            "turn_id": turn.turn_id,
+            "session": turn.session_id,
+        }
+    )
+    return claim_of(
+        turn.turn_id,
+        turn.text_hash,
+        said_by,
+        scope=turn.scope,
+        at=turn.said_at,
+        source=turn.source,
+        file=turn.file,
+        line=turn.line or 1,
+    )
 
 
 @dataclass

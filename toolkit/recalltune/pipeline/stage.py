@@ -144,9 +144,13 @@ class Stage(Settings, ABC):
 
     form: ClassVar[str]
 
+    def unread(self) -> set[str]:
+        """Return the fields that have no effect beside the values of the others."""
+        return set()
+
     def canonical(self) -> dict[str, Any]:
         """Return the fields that have an effect; two models with equal ones rank alike."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", exclude=self.unread())
 
     @abstractmethod
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:

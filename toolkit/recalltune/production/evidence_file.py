@@ -8,10 +8,11 @@ from typing import Any
 
 from recalltune.errors import ParameterError, SourceError, checked
 from recalltune.pipeline.config import RankingConfig
-from recalltune.production.provenance import MARK, Provenance
+from recalltune.production.provenance import MARK, Provenance, evidence_text
+from recalltune.production.replacing import write_private
 from recalltune.version import code_digest
 
-__all__ = ["evidence_beside", "read_evidence"]
+__all__ = ["evidence_beside", "read_evidence", "write_chosen"]
 
 NONE_KNOWN = "not known"
 _LARGEST_FILE = 5_000_000
@@ -20,6 +21,18 @@ _LARGEST_FILE = 5_000_000
 def evidence_beside(config: Path) -> Path:
     """Return where the evidence of a config file stands."""
     return config.with_name(f"{config.stem}.evidence.json")
+
+
+def write_chosen(file: Path, config: RankingConfig, provenance: Provenance) -> Path:
+    """Write a chosen config as TOML with its evidence beside it; return where that stands.
+
+    Raises
+    ------
+    ParameterError
+        If one of the two is a symbolic link.
+    """
+    write_private(file, config.to_toml())
+    return write_private(evidence_beside(file), evidence_text(config, provenance))
 
 
 def read_evidence(file: Path, config: RankingConfig) -> Provenance:

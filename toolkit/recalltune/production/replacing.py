@@ -1,7 +1,7 @@
-"""A file replaced at once or not at all, the version before it kept beside it.
+"""A file written at once or not at all; one that is replaced is kept beside the new one.
 
-In: a path and new content. Out: the file holds the new content and ``NAME.bak`` the old one; or,
-after any failure, the file holds what it held, byte for byte.
+In: a path and new content. Out: the file holds the new content and, where it was replaced,
+``NAME.bak`` the old one; or, after any failure, the file holds what it held, byte for byte.
 """
 
 from __future__ import annotations
@@ -12,13 +12,35 @@ import stat
 import tempfile
 from pathlib import Path
 
-from recalltune.errors import SourceError
+from recalltune.errors import ParameterError, SourceError
 
-__all__ = ["LARGEST_FILE", "backup_of", "read_original", "replace_file", "restore"]
+__all__ = [
+    "LARGEST_FILE",
+    "backup_of",
+    "read_original",
+    "replace_file",
+    "restore",
+    "write_private",
+]
 
 LARGEST_FILE = 1_000_000
 """Bytes a configuration file may hold."""
 _PRIVATE = 0o600
+
+
+def write_private(path: Path, content: str | bytes) -> Path:
+    """Write what a run leaves behind: mode 0600, whatever stood there is gone.
+
+    Raises
+    ------
+    ParameterError
+        If the path is a symbolic link.
+    """
+    if path.is_symlink():
+        message = f"{path} is a symbolic link; give the file it points to"
+        raise ParameterError(message)
+    _put(path, content.encode("utf-8") if isinstance(content, str) else content, None)
+    return path
 
 
 def backup_of(path: Path) -> Path:

@@ -25,6 +25,7 @@ from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import label_of, slices
 from recalltune.pipeline.address import addresses
 from recalltune.pipeline.config import RankingConfig
+from recalltune.production.replacing import write_private
 from recalltune.report.decision_record import (
     Cost,
     DecisionRecord,
@@ -34,7 +35,6 @@ from recalltune.report.decision_record import (
     Verdict,
 )
 from recalltune.report.decision_table import cost_of, decision_rows, decision_table
-from recalltune.report.files import write_private
 from recalltune.sweep.choose import Choice
 from recalltune.sweep.engine import SweepResult
 from recalltune.sweep.views import binding

@@ -21,11 +21,11 @@ from recalltune.evaluate.cases import load_cases
 from recalltune.evaluate.run import Evaluation, evaluate
 from recalltune.ingest import ImportReport, ingest
 from recalltune.pipeline.config import RankingConfig, preset
-from recalltune.production.evidence_file import evidence_beside
+from recalltune.production.evidence_file import write_chosen
 from recalltune.production.export import export
-from recalltune.production.provenance import Provenance, evidence_text
+from recalltune.production.provenance import Provenance
 from recalltune.production.recallnest_file import import_recallnest
-from recalltune.report.files import write_private
+from recalltune.production.replacing import write_private
 from recalltune.report.journey import (
     METRICS,
     Journey,
@@ -176,7 +176,8 @@ def run_demo(
         results,
         result,
         choice,
-        exported=tuple(exported),
+        # The page may be handed on: it names files, not where they lie on this machine.
+        exported=tuple(line.replace(f"{out}/", "") for line in exported),
         commands=_commands(out, sweep_id),
     )
     page, *charts = write_journey(journey, out, drawn=[first])
@@ -200,6 +201,7 @@ def _first_picture(lab: Lab, out: Path) -> Picture:
 
 def _commands(out: Path, sweep_id: str) -> tuple[str, ...]:
     """The steps of the demo, one command each."""
+    out = Path(out.name)
     db = out / "demo.duckdb"
     return (
         "make demo",
@@ -257,8 +259,7 @@ def _preset_lines(results: Mapping[str, Evaluation]) -> list[str]:
 
 def _write_chosen(choice: Choice, table: Candidates, out: Path) -> None:
     provenance = Provenance.of(table.stamp, **choice.evidence())
-    write_private(out / "chosen.toml", choice.chosen.to_toml())
-    write_private(evidence_beside(out / "chosen.toml"), evidence_text(choice.chosen, provenance))
+    write_chosen(out / "chosen.toml", choice.chosen, provenance)
     export(choice.chosen, out / "chosen.json", to="json", provenance=provenance)
 
 

@@ -16,7 +16,7 @@ from recalltune.errors import ContractError
 from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
 from recalltune.pipeline.address import addresses
 from recalltune.pipeline.config import RankingConfig, preset, preset_names
-from recalltune.report.files import write_private
+from recalltune.production.replacing import write_private
 from recalltune.report.html import page
 from recalltune.report.picture import Picture
 from recalltune.report.pictures import pictures

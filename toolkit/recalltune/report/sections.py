@@ -135,12 +135,11 @@ def _sweep(journey: Journey, figures_: Sequence[Html]) -> Html:
     sweep, choice = journey.sweep, journey.choice
     if sweep is None or choice is None:
         return el("p", NO_SWEEP)
-    speed = f" in {sweep.seconds:.1f} s" if sweep.seconds else ""
     parts: list[Content] = [
         el(
             "p",
             f"{sweep.points.height:,} settings that rank differently ({sweep.merged:,} more rank "
-            f"like one of them), each scored on {sweep.cases.height:,} tuning cases{speed}. "
+            f"like one of them), each scored on {sweep.cases.height:,} tuning cases. "
             f"{len(choice.decision.ties):,} cannot be told from the best (the tie set).",
         )
     ]

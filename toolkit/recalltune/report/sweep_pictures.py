@@ -11,7 +11,6 @@ from recalltune import charts
 from recalltune.charts import Stamp
 from recalltune.pipeline.address import addresses
 from recalltune.pipeline.config import RankingConfig
-from recalltune.rank.decay import exponential, weibull, with_floor
 from recalltune.report.picture import NO_SWEEP, measure_of
 from recalltune.report.story import Journey
 from recalltune.sweep.views import binding, line, surface
@@ -36,9 +35,7 @@ def decay(journey: Journey) -> Any:
             curves[f"weibull, shape {shape:g}"] = other
     ages = np.geomspace(0.25, 730.0, 160)
     frame = pl.concat(
-        pl.DataFrame(
-            {"curve": [name] * ages.size, "age_days": ages, "weight": _weight(stage, ages)}
-        )
+        pl.DataFrame({"curve": [name] * ages.size, "age_days": ages, "weight": stage.weight(ages)})
         for name, stage in curves.items()
     )
     rug = journey.targets.select(pl.col("age_days").drop_nulls())
@@ -56,14 +53,6 @@ def _curve_name(config: RankingConfig) -> str:
     if decay.family == "weibull":
         return f"weibull, shape {decay.shape:g}"
     return f"exponential, {decay.half_life_days:g} days"
-
-
-def _weight(decay: Any, ages: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if decay.family == "weibull":
-        weight = weibull(ages, half_life_days=decay.half_life_days, shape=decay.shape)
-    else:
-        weight = exponential(ages, half_life_days=decay.half_life_days)
-    return with_floor(weight, floor=decay.floor)
 
 
 def half_life(journey: Journey) -> Any:

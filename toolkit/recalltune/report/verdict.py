@@ -82,8 +82,7 @@ def _cards(journey: Journey) -> list[Html]:
         cards.append(
             _card(
                 f"{held.mean_a:.3f} → {held.mean_b:.3f}",
-                f"{name} on {held.n} held-out cases: {figures.signed(held.mean)} "
-                f"{held.interval()}",
+                f"{name} on {held.n} held-out cases: {figures.signed(held.mean)} {held.interval()}",
             )
         )
     else:

@@ -8,12 +8,13 @@ A row belongs to the file it was first read from; files that say the same are ke
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 
 import duckdb
 import polars as pl
 
+from recalltune.store.frames import registered
 from recalltune.store.read import read_table
 from recalltune.store.rows import IngestFile, Memory, MemorySpan, Turn
 from recalltune.store.write import insert_rows
@@ -100,6 +101,11 @@ select
         and coalesce(s.superseded_at, s.retracted_at) is not null)) as undated
 from memory m
 """
+_SUCCESSORS = """
+select memory_id, superseded_by from memory
+where status = 'superseded' and superseded_by is not null
+order by memory_id
+"""
 
 
 def forget_file(con: duckdb.DuckDBPyConnection, file: str) -> None:
@@ -169,12 +175,25 @@ def settle_spans(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     return {
         "superseded by a memory that is not there": int(dangling),
         "superseded or retracted at an unknown time (stays current in a replay)": int(undated),
+        "superseded in a circle (none of them is current)": _in_circles(
+            dict(con.sql(_SUCCESSORS).fetchall())
+        ),
     }
 
 
-@contextmanager
-def _wanted(con: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> Iterator[None]:
+def _in_circles(successors: Mapping[str, str]) -> int:
+    """Memories whose successors lead back to them."""
+    found, seen = 0, set[str]()
+    for start in successors:
+        here, path = start, dict[str, int]()
+        while here in successors and here not in seen:
+            seen.add(here)
+            path[here] = len(path)
+            here = successors[here]
+        found += len(path) - path.get(here, len(path))
+    return found
+
+
+def _wanted(con: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> AbstractContextManager[None]:
     frame = pl.DataFrame({"id": list(dict.fromkeys(ids))}, schema={"id": pl.String})
-    con.register("wanted", frame)
-    yield
-    con.unregister("wanted")
+    return registered(con, "wanted", frame)

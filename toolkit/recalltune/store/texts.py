@@ -13,6 +13,7 @@ import duckdb
 import polars as pl
 
 from recalltune.errors import ContractError
+from recalltune.store.frames import registered
 
 __all__ = ["estimate_tokens", "put_texts", "text_hash"]
 
@@ -77,9 +78,6 @@ def put_texts(con: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> list[str]
                 "tokens": pl.Int64,
             },
         )
-        con.register("incoming", frame)
-        try:
+        with registered(con, "incoming", frame):
             con.execute(_INSERT)
-        finally:
-            con.unregister("incoming")
     return hashes

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recalltune.errors import ContractError
+from recalltune.store.frames import registered
 
 __all__ = ["get_vectors", "put_vectors", "vector_digest"]
 
@@ -74,11 +75,8 @@ def put_vectors(
         schema={"text_hash": pl.String, "vector": pl.Binary},
     ).with_columns(encoder_id=pl.lit(encoder_id), dim=pl.lit(dim, dtype=pl.Int32))
     before = con.table("vector").count("*").fetchall()[0][0]
-    con.register("incoming", frame)
-    try:
+    with registered(con, "incoming", frame):
         con.execute(_INSERT)
-    finally:
-        con.unregister("incoming")
     return int(con.table("vector").count("*").fetchall()[0][0]) - int(before)
 
 
@@ -102,11 +100,8 @@ def get_vectors(
         {"place": range(len(hashes)), "text_hash": hashes},
         schema={"place": pl.Int64, "text_hash": pl.String},
     )
-    con.register("wanted", wanted)
-    try:
+    with registered(con, "wanted", wanted):
         rows = con.sql(_SELECT, params={"encoder_id": encoder_id}).pl()
-    finally:
-        con.unregister("wanted")
     places = rows["place"].to_numpy()
     found[places] = True
     values = np.frombuffer(b"".join(rows["vector"].to_list()), dtype="<f4")

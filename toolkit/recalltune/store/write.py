@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 
 from recalltune.errors import ContractError, nearest
+from recalltune.store.frames import registered
 from recalltune.store.rows import Row, Run, Sweep
 from recalltune.store.schema import ORDER_KEYS
 
@@ -191,11 +192,9 @@ def _fits(given: pl.DataType, wanted: pl.DataType) -> bool:
 
 
 def _insert(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> None:
-    con.register("incoming", frame)
     try:
-        con.execute(_INSERT[table])
+        with registered(con, "incoming", frame):
+            con.execute(_INSERT[table])
     except (duckdb.ConstraintException, duckdb.ConversionException) as error:
-        # The transaction is lost with this error, and nothing else can run on it.
         msg = f"{table} refuses the rows: {error}"
         raise ContractError(msg) from error
-    con.unregister("incoming")

@@ -10,11 +10,11 @@ import polars as pl
 from recalltune.charts.figures import amount, interval, metric, signed
 from recalltune.charts.text import clean, cut
 
-__all__ = ["escaped", "moves_table", "strip_table", "took", "warning"]
+__all__ = ["escaped", "moves_table", "name_of", "strip_table", "took", "warning"]
 
 QUERY_COLUMNS = 84
 _TABLE = "border-collapse:collapse;font-size:13px;line-height:1.4;margin:2px 0 8px"
-_CELL = "padding:2px 14px 2px 0;text-align:left;white-space:nowrap"
+_CELL = "padding:2px 10px 2px 0;text-align:left;white-space:nowrap"
 _QUERY = "padding:2px 14px 2px 0;text-align:left"
 _BETTER, _WORSE, _MUTED = "#1B6FB5", "#C4500F", "#5F6368"
 _SIGNED = {"gains": ("▲", "better", _BETTER), "costs": ("▼", "worse", _WORSE)}
@@ -104,6 +104,12 @@ def moves_table(moves: pl.DataFrame, unchanged: int, *, most: int = 8) -> str:
     left = moves.height - most
     more = f"<div style='color:{_MUTED}'>… {left} more</div>" if left > 0 else ""
     return f"{counts}<table style='{_TABLE}'>{head}{''.join(lines)}</table>{more}"
+
+
+def name_of(address: str, about: str) -> str:
+    """Return a control's address with what it is, in one short line."""
+    style = f"color:{_MUTED};font-size:11px;line-height:1.3"
+    return f"<b>{escaped(address)}</b><div style='{style}'>{escaped(about, 110)}</div>"
 
 
 def warning(text: str) -> str:

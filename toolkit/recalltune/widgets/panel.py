@@ -13,7 +13,7 @@ from recalltune.errors import ParameterError
 from recalltune.pipeline.config import RankingConfig
 from recalltune.widgets.controls import Control
 from recalltune.widgets.latest import Later, Latest, soon
-from recalltune.widgets.markup import escaped, took, warning
+from recalltune.widgets.markup import escaped, name_of, took, warning
 from recalltune.widgets.model import EXPLORER_METRICS, Explorer
 from recalltune.widgets.snapshot import Snapshot
 
@@ -64,17 +64,15 @@ class Panel:
     def __init__(self, model: Explorer, later: Later = soon) -> None:
         self.model = model
         self._latest = Latest(self._move, later)
-        self._rows: dict[str, _Row] = {}
+        self.rows: dict[str, _Row] = {}
         self._showing = False
         self._box: ipywidgets.Widget | None = None
-        self._strip = ipywidgets.HTML()
-        self._moves = ipywidgets.HTML()
-        self._message = ipywidgets.HTML()
-        self._picture: Any = None
-        self._toml = ipywidgets.Textarea(
-            layout=ipywidgets.Layout(width="280px", height="160px", display="none"),
-            disabled=False,
-        )
+        # Made in `_build`: a widget that is made is saved with the notebook, shown or not.
+        self.strip: Any = None
+        self.moves: Any = None
+        self.message: Any = None
+        self.picture: Any = None
+        self.toml: Any = None
 
     def snapshot(self, changes: Mapping[str, Any]) -> Snapshot:
         """Return the still form at one named alternative; see `Explorer.snapshot`."""
@@ -95,27 +93,31 @@ class Panel:
         return {**still, **live}
 
     def _build(self) -> ipywidgets.Widget:
+        self.strip, self.moves, self.message = (ipywidgets.HTML() for _ in range(3))
+        self.toml = ipywidgets.Textarea(
+            layout=ipywidgets.Layout(width="280px", height="160px", display="none")
+        )
         for control in self.model.controls:
-            self._rows[control.address] = _Row(control, self.model.base, self._latest.wish)
+            self.rows[control.address] = _Row(control, self.model.base, self._latest.wish)
         reset = ipywidgets.Button(description="reset", tooltip="Back to the current default")
         copy = ipywidgets.Button(description="copy TOML", tooltip="Show the setting as TOML")
-        reset.on_click(self._reset)
-        copy.on_click(self._show_toml)
-        self._picture = alt.JupyterChart(
+        reset.on_click(lambda _button: self.reset())
+        copy.on_click(lambda _button: self.show_toml())
+        self.picture = alt.JupyterChart(
             self.model.chart(), embed_options={"actions": False, "renderer": "svg"}
         )
-        self._picture.spec = self.model.spec()
+        self.picture.spec = self.model.spec()
         left = ipywidgets.VBox(
             [
-                *(row.box for row in self._rows.values()),
+                *(row.box for row in self.rows.values()),
                 ipywidgets.HBox([reset, copy]),
-                self._message,
-                self._toml,
+                self.message,
+                self.toml,
             ],
             layout=ipywidgets.Layout(width="300px", min_width="300px"),
         )
         right = ipywidgets.VBox(
-            [self._strip, self._moves, self._picture],
+            [self.strip, self.moves, self.picture],
             layout=ipywidgets.Layout(flex="1 1 760px", min_width="0", overflow="auto"),
         )
         heading = ipywidgets.HTML(f"<b>{escaped(self.model.heading(), 200)}</b>")
@@ -143,28 +145,30 @@ class Panel:
             self.model.move(wanted)
         self._show()
 
-    def _reset(self, _button: Any) -> None:
+    def reset(self) -> None:
+        """Return to the current default; what is booked is forgotten."""
         self._latest.forget()
         self.model.reset()
         self._show()
 
-    def _show_toml(self, _button: Any) -> None:
-        hidden = self._toml.layout.display == "none"
-        self._toml.layout.display = "" if hidden else "none"
+    def show_toml(self) -> None:
+        """Show the setting as TOML to copy, or hide it again."""
+        hidden = self.toml.layout.display == "none"
+        self.toml.layout.display = "" if hidden else "none"
 
     def _show(self) -> None:
         """Let every widget say what the model says; the events this causes are not wishes."""
         self._showing = True
         try:
-            for row in self._rows.values():
+            for row in self.rows.values():
                 row.show(self.model.config)
         finally:
             self._showing = False
-        self._message.value = warning(self.model.message)
-        self._strip.value = self.model.strip_html() + took(self.model.seconds)
-        self._moves.value = self.model.moves_html()
-        self._toml.value = self.model.toml()
-        self._picture.spec = self.model.spec()
+        self.message.value = warning(self.model.message)
+        self.strip.value = self.model.strip_html() + took(self.model.seconds)
+        self.moves.value = self.model.moves_html()
+        self.toml.value = self.model.toml()
+        self.picture.spec = self.model.spec()
 
 
 class _Typed:
@@ -183,9 +187,7 @@ class _Row:
         self._silent = False
         default = control.read(base)
         told = control.told(default)
-        label = ipywidgets.HTML(
-            f"<span title='{escaped(control.about, 300)}'><b>{escaped(control.address)}</b></span>"
-        )
+        label = ipywidgets.HTML(name_of(control.address, control.about))
         self.slider = ipywidgets.SelectionSlider(
             # A slider of ipywidgets cannot hold None, so it holds the place of the stop.
             options=[(control.told(stop), place) for place, stop in enumerate(control.stops)],
@@ -196,15 +198,15 @@ class _Row:
         self.field = ipywidgets.Text(
             value=told, continuous_update=False, layout=ipywidgets.Layout(width="80px")
         )
-        back = ipywidgets.Button(
+        self.back = ipywidgets.Button(
             description=f"default {told}",
             tooltip=f"{control.address} back to {told}",
             layout=ipywidgets.Layout(width="130px", height="24px"),
         )
         self.slider.observe(self._moved, names="value")
         self.field.observe(self._typed, names="value")
-        back.on_click(lambda _button: wish(control.address, default))
-        self.box = ipywidgets.VBox([label, ipywidgets.HBox([self.slider, self.field]), back])
+        self.back.on_click(lambda _button: wish(control.address, default))
+        self.box = ipywidgets.VBox([label, ipywidgets.HBox([self.slider, self.field]), self.back])
 
     def show(self, config: RankingConfig) -> None:
         """Show a config's value; a value between two stops stands at the nearest one."""

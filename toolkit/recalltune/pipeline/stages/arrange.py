@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,6 @@ def _similarity(
 class Diversify(ListStage):
     """Maximal marginal relevance over the top of the list; the rest follows unchanged."""
 
-    form: ClassVar[str] = "list"
     kind: Literal["mmr"] = "mmr"
     lambda_: float = Field(default=1.0, ge=0, le=1)
     """[0, 1]. 1 is relevance only and leaves the order as it was; 0 is novelty only."""
@@ -63,10 +62,9 @@ class Diversify(ListStage):
     similarity: Literal["cosine", "jaccard"] = "cosine"
     """Between vectors, or between token sets."""
 
-    def canonical(self) -> dict[str, Any]:
+    def unread(self) -> set[str]:
         """At lambda_ 1 neither pool nor similarity matters."""
-        unread = {"pool", "similarity"} if self.lambda_ == 1.0 else set()
-        return self.model_dump(mode="json", exclude=unread)
+        return {"pool", "similarity"} if self.lambda_ == 1.0 else set()
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Reorder the pool of every query; relevance is min-maxed inside the pool."""
@@ -88,7 +86,6 @@ class Diversify(ListStage):
 class Defer(ListStage):
     """Move a row to the tail when it is too similar to one already kept; nothing is removed."""
 
-    form: ClassVar[str] = "list"
     kind: Literal["defer"] = "defer"
     threshold: float = Field(default=0.85, ge=-1, le=1)
     """[-1, 1]. Strictly more similar rows are deferred."""
@@ -107,7 +104,6 @@ class Defer(ListStage):
 class Select(ListStage):
     """Fill top_k places: floors first, then by rank under caps, all within the token budget."""
 
-    form: ClassVar[str] = "list"
     kind: Literal["select"] = "select"
     top_k: int = Field(default=10, ge=1, le=1_000)
     """>= 1. Places in the list."""
@@ -136,14 +132,14 @@ class Select(ListStage):
                 raise ValueError(message)
         return self
 
+    def unread(self) -> set[str]:
+        """Without a budget there is nothing to pack."""
+        return {"packer"} if self.budget_tokens is None else set()
+
     def canonical(self) -> dict[str, Any]:
-        """Floors of 0 promise nothing; without a budget there is nothing to pack."""
-        fields = self.model_dump(mode="json")
-        fields["floors"] = {layer: n for layer, n in sorted(self.floors.items()) if n}
-        fields["caps"] = dict(sorted(self.caps.items()))
-        if self.budget_tokens is None:
-            del fields["packer"]
-        return fields
+        """Floors of 0 promise nothing."""
+        floors = {layer: places for layer, places in sorted(self.floors.items()) if places}
+        return {**super().canonical(), "floors": floors, "caps": dict(sorted(self.caps.items()))}
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Shorten each list."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,13 +72,12 @@ class _Fusion(ScoreStage):
     def canonical(self) -> dict[str, Any]:
         """A weight of 1 is the same as none named."""
         named = {arm: weight for arm, weight in sorted(self.weights.items()) if weight != 1.0}
-        return {**self.model_dump(mode="json"), "weights": named}
+        return {**super().canonical(), "weights": named}
 
 
 class ReciprocalRank(_Fusion):
     """Reciprocal rank fusion: the sum over arms of weight / (rrf_k + rank / divisor)."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["rrf"] = "rrf"
     rrf_k: float = Field(default=60.0, ge=0, le=10_000)
     """>= 0. Larger values flatten the difference between ranks."""
@@ -96,7 +95,6 @@ class ReciprocalRank(_Fusion):
 class WeightedSum(_Fusion):
     """Weighted sum of calibrated arm scores; an arm that did not propose a row adds 0."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["weighted"] = "weighted"
     calibration: dict[str, Calibration] = Field(default_factory=dict)
     """arm -> how its raw score becomes comparable; an arm that is not named is used raw."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ __all__ = ["Threshold"]
 class Threshold(FilterStage):
     """Keep rows whose score reaches min_score, on the scale the stages before it produced."""
 
-    form: ClassVar[str] = "filter"
     kind: Literal["threshold"] = "threshold"
     min_score: float = Field(default=0.0, ge=0)
     """>= 0. 0 keeps everything. A threshold belongs to the fusion's scale: RRF scores with two

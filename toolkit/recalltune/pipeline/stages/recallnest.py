@@ -7,7 +7,7 @@ the ones that drop and rearrange in `recallnest_keep`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from pydantic import Field
 
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.stage import Affine, ScoreStage
+from recalltune.pipeline.stages.weigh import by_age
 from recalltune.rank.salience import (
     access_boost,
     frequency_multiplier,
@@ -59,24 +60,24 @@ def by_code(
 class RecencyBoost(ScoreStage):
     """Add weight * e^(-age/mean_life_days); a memory without event time is left unchanged."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["recency_boost"] = "recency_boost"
     weight: float = Field(default=0.1, ge=0, le=1)
     """[0, 1], in units of the score. The bonus at age 0; 0 is off."""
     mean_life_days: float = Field(default=14.0, gt=0, le=36_500)
     """Days, > 0. 1/e of the bonus is left at this age; production's file calls it a half-life."""
 
-    def canonical(self) -> dict[str, Any]:
+    def unread(self) -> set[str]:
         """At weight 0 the mean life is not read."""
-        return self.model_dump(mode="json", exclude=set() if self.weight else {"mean_life_days"})
+        return set() if self.weight else {"mean_life_days"}
 
     def affine(self, candidates: Candidates) -> Affine:
         """Shift by the bonus."""
-        ages = candidates.feature("age_days")
-        timed = ~np.isnan(ages)
-        bonus = np.zeros_like(ages)
-        bonus[timed] = recency_boost(
-            ages[timed], weight=self.weight, mean_life_days=self.mean_life_days
+        bonus = by_age(
+            candidates.feature("age_days"),
+            lambda ages: recency_boost(
+                ages, weight=self.weight, mean_life_days=self.mean_life_days
+            ),
+            undated=0.0,
         )
         return Affine(1.0, bonus, UNIT)
 
@@ -84,7 +85,6 @@ class RecencyBoost(ScoreStage):
 class Importance(ScoreStage):
     """Multiply by base + (1 - base) * importance."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["importance"] = "importance"
     base: float = Field(default=0.5, ge=0, le=1)
     """[0, 1]. The factor at importance 0; 1 is off."""
@@ -101,7 +101,6 @@ class Importance(ScoreStage):
 class Confidence(ScoreStage):
     """Multiply by base + (1 - base) * confidence."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["confidence"] = "confidence"
     base: float = Field(default=0.5, ge=0, le=1)
     """[0, 1]. The factor at confidence 0; 1 is off."""
@@ -123,7 +122,6 @@ class Boundary(ScoreStage):
     are told by the prefix of their scope.
     """
 
-    form: ClassVar[str] = "score"
     kind: Literal["boundary"] = "boundary"
     durable_curated: float = Field(default=1.03, ge=0, le=2)
     """[0, 2]. Layer durable, authority structured-memory."""
@@ -167,7 +165,6 @@ _TRANSCRIPTS = ("cc:", "codex:", "gemini:", "kimi:", "antigravity:", "minis:")
 class Asset(ScoreStage):
     """Multiply by a factor for briefs and for other assets, told by the scope."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["asset"] = "asset"
     brief: float = Field(default=0.88, ge=0, le=2)
     """[0, 2]. Scope asset:brief:…"""
@@ -186,16 +183,15 @@ class Asset(ScoreStage):
 class Length(ScoreStage):
     """Divide by 1 + strength * log2(length / anchor_chars) where the text is longer."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["length"] = "length"
     anchor_chars: float = Field(default=800.0, gt=0, le=1_000_000)
     """UTF-16 units, > 0. Texts up to this length are left unchanged."""
     strength: float = Field(default=0.5, ge=0, le=10)
     """>= 0. 0.5 takes a third off at twice the anchor; 0 is off."""
 
-    def canonical(self) -> dict[str, Any]:
+    def unread(self) -> set[str]:
         """At strength 0 the anchor is not read."""
-        return self.model_dump(mode="json", exclude=set() if self.strength else {"anchor_chars"})
+        return set() if self.strength else {"anchor_chars"}
 
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by the reciprocal."""
@@ -207,17 +203,17 @@ class Length(ScoreStage):
 class AccessBoost(ScoreStage):
     """Multiply by 1 + min(cap, weight * log2(1 + accesses))."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["access_boost"] = "access_boost"
     weight: float = Field(default=0.03, ge=0, le=1)
     """[0, 1]. Bonus of the first access and of each doubling after it; 0 is off."""
     cap: float = Field(default=0.15, ge=0, le=1)
     """[0, 1]. The largest bonus; 0 is off."""
 
-    def canonical(self) -> dict[str, Any]:
+    def unread(self) -> set[str]:
         """Where one of the two is 0 the other is not read."""
-        unread = {"cap"} if not self.weight else {"weight"} if not self.cap else set()
-        return self.model_dump(mode="json", exclude=unread)
+        if not self.weight:
+            return {"cap"}
+        return set() if self.cap else {"weight"}
 
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by the bonus."""
@@ -228,16 +224,15 @@ class AccessBoost(ScoreStage):
 class HotnessBlend(ScoreStage):
     """Blend in how hot a memory is; one that was never used is left unchanged."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["hotness_blend"] = "hotness_blend"
     weight: float = Field(default=0.0, ge=0, le=1)
     """[0, 1]. Share of the hotness in the blend; 0, as published, is off."""
     mean_life_days: float = Field(default=10.0, gt=0, le=36_500)
     """Days, > 0. 1/e of the heat is left this long after the last access."""
 
-    def canonical(self) -> dict[str, Any]:
+    def unread(self) -> set[str]:
         """At weight 0 the mean life is not read."""
-        return self.model_dump(mode="json", exclude=set() if self.weight else {"mean_life_days"})
+        return set() if self.weight else {"mean_life_days"}
 
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by the share of the score, shift by the share of the hotness."""
@@ -254,7 +249,6 @@ class FrequencyBoost(ScoreStage):
     Not part of the preset: production reads a statistics file that a new installation lacks.
     """
 
-    form: ClassVar[str] = "score"
     kind: Literal["frequency_boost"] = "frequency_boost"
     weight: float = Field(default=0.15, ge=0, le=1)
     """[0, 1]. Bonus of each doubling of the fresh accesses; 0 is off."""
@@ -263,10 +257,9 @@ class FrequencyBoost(ScoreStage):
     min_hits: float = Field(default=2.0, ge=1, le=1_000_000)
     """>= 1. With fewer accesses, counted or fresh, there is no bonus."""
 
-    def canonical(self) -> dict[str, Any]:
+    def unread(self) -> set[str]:
         """At weight 0 nothing else is read."""
-        unread = set() if self.weight else {"half_life_days", "min_hits"}
-        return self.model_dump(mode="json", exclude=unread)
+        return set() if self.weight else {"half_life_days", "min_hits"}
 
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by the bonus."""

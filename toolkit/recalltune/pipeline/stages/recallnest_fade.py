@@ -6,7 +6,7 @@ both leave a memory without event time unchanged.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,6 @@ class TierDecay(TieredStage):
     Use stretches the half-life, up to max_multiple times; exempt memories do not fade at all.
     """
 
-    form: ClassVar[str] = "score"
     kind: Literal["tier_decay"] = "tier_decay"
     half_life_days: float = Field(default=60.0, gt=0, le=36_500)
     """Days, > 0. Where the unfloored weight of a memory that was never used is one half."""
@@ -105,10 +104,9 @@ class TierDecay(TieredStage):
     max_multiple: float = Field(default=3.0, ge=1, le=100)
     """>= 1. The longest half-life, in units of half_life_days."""
 
-    def canonical(self) -> dict[str, Any]:
+    def unread(self) -> set[str]:
         """Without reinforcement, how long an access counts is not read."""
-        unread = set() if self.reinforcement else {"access_mean_life_days", "max_multiple"}
-        return self.model_dump(mode="json", exclude=unread)
+        return set() if self.reinforcement else {"access_mean_life_days", "max_multiple"}
 
     def half_life(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return shape (Q, C), days: the half-life as use has stretched it."""
@@ -139,7 +137,6 @@ class TierDecay(TieredStage):
 class EvolutionBlend(TieredStage):
     """Blend in what a memory is worth from its age, use and importance; 1 where it never fades."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["evolution_blend"] = "evolution_blend"
     weight: float = Field(default=0.1, ge=0, le=1)
     """[0, 1]. Share of the worth in the blend; 0 is off."""
@@ -154,11 +151,9 @@ class EvolutionBlend(TieredStage):
     access_half_life_days: float = Field(default=30.0, gt=0, le=36_500)
     """Days, > 0. How long ago an access counts half."""
 
-    def canonical(self) -> dict[str, Any]:
+    def unread(self) -> set[str]:
         """At weight 0 nothing else is read."""
-        if self.weight:
-            return self.model_dump(mode="json")
-        return self.model_dump(mode="json", include={"kind", "name", "weight"})
+        return set() if self.weight else set(type(self).model_fields) - {"kind", "name", "weight"}
 
     def worth(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return shape (Q, C), before exemptions; NaN for a memory without event time."""

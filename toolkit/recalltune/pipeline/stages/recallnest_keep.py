@@ -6,7 +6,7 @@ In: candidates and a state. Out: fewer rows, or the same list in another order.
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,6 @@ def count_words(text: str) -> int:
 class Active(FilterStage):
     """Drop what was superseded or retracted before the query's time."""
 
-    form: ClassVar[str] = "filter"
     kind: Literal["active"] = "active"
     superseded: Literal["hide", "show"] = "hide"
     """hide: drop entries that another one has replaced."""
@@ -73,7 +72,6 @@ class Active(FilterStage):
 class CategoryMinimum(FilterStage):
     """Keep rows whose score reaches the minimum of their category; lower for short queries."""
 
-    form: ClassVar[str] = "filter"
     kind: Literal["category_minimum"] = "category_minimum"
     profile: float = Field(default=0.25, ge=0, le=1)
     """[0, 1]."""
@@ -122,7 +120,6 @@ class SourceDiversity(ListStage):
     A scope is stood for by its first row in the list; those rows follow one another by score.
     """
 
-    form: ClassVar[str] = "list"
     kind: Literal["source_diversity"] = "source_diversity"
     places: int = Field(default=10, ge=1, le=1_000)
     """>= 1. Lists up to this long are left alone: the top_k of the select stage that follows."""

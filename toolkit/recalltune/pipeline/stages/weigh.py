@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +14,22 @@ from recalltune.pipeline.stage import Affine, ScoreStage
 from recalltune.rank.decay import exponential, weibull, with_floor
 from recalltune.rank.salience import salience_multiplier
 
-__all__ = ["Decay", "Recency", "Salience", "Status"]
+__all__ = ["Decay", "Recency", "Salience", "Status", "by_age"]
+
+Floats = NDArray[np.float64]
 
 
-def faded(ages: NDArray[np.float64], curve: Any) -> NDArray[np.float64]:
-    """Apply ``curve`` to the rows that have an age; the others weigh exactly 1."""
-    weight = np.ones_like(ages)
-    timed = ~np.isnan(ages)
-    weight[timed] = curve(ages[timed])
-    return weight
+def by_age(ages: Floats, curve: Callable[[Floats], Floats], *, undated: float) -> Floats:
+    """Apply ``curve`` to the rows that have an age; the others get exactly ``undated``."""
+    values = np.full_like(ages, undated)
+    dated = ~np.isnan(ages)
+    values[dated] = curve(ages[dated])
+    return values
 
 
 class Decay(ScoreStage):
     """Multiply by a weight that falls with age; a memory without event time is left unchanged."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["decay"] = "decay"
     family: Literal["none", "exponential", "weibull"] = "exponential"
     """none: off. exponential: 2^-(age/half_life_days). weibull: 2^-((age/half_life_days)^shape)."""
@@ -39,22 +41,25 @@ class Decay(ScoreStage):
     floor: float = Field(default=0.0, ge=0, lt=1)
     """[0, 1). floor + (1 - floor) * weight: what never fades."""
 
-    def canonical(self) -> dict[str, Any]:
-        """Drop what the family does not read."""
-        unread = {
+    def unread(self) -> set[str]:
+        """Return what the family does not read."""
+        unread: dict[str, set[str]] = {
             "none": {"half_life_days", "shape", "floor"},
             "exponential": {"shape"},
             "weibull": set(),
-        }[self.family]
-        return self.model_dump(mode="json", exclude=unread)
+        }
+        return unread[self.family]
 
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by the weight."""
         if self.family == "none":
             return Affine()
-        return Affine(faded(candidates.feature("age_days"), self._curve))
+        return Affine(by_age(candidates.feature("age_days"), self.weight, undated=1.0))
 
-    def _curve(self, ages: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weight(self, ages: Floats) -> Floats:
+        """Return the weight of each age in days, floor included; 1 for family none."""
+        if self.family == "none":
+            return np.ones_like(ages)
         if self.family == "exponential":
             weight = exponential(ages, half_life_days=self.half_life_days)
         else:
@@ -65,7 +70,6 @@ class Decay(ScoreStage):
 class Recency(ScoreStage):
     """Multiply by 1 + weight * 2^-(age/half_life_days): a bonus for what is fresh."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["recency"] = "recency"
     weight: float = Field(default=0.0, ge=0, le=10)
     """>= 0. The bonus at age 0, as a share of the score; 0 is off."""
@@ -74,17 +78,17 @@ class Recency(ScoreStage):
 
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by the bonus; without an age there is none."""
-        ages = candidates.feature("age_days")
-        bonus = np.zeros_like(ages)
-        timed = ~np.isnan(ages)
-        bonus[timed] = self.weight * exponential(ages[timed], half_life_days=self.half_life_days)
+        bonus = by_age(
+            candidates.feature("age_days"),
+            lambda ages: self.weight * exponential(ages, half_life_days=self.half_life_days),
+            undated=0.0,
+        )
         return Affine(1.0 + bonus)
 
 
 class Salience(ScoreStage):
     """Multiply by 1 + salience_weight * salience; a missing salience multiplies by exactly 1."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["salience"] = "salience"
     salience_weight: float = Field(default=0.0, ge=0, le=10)
     """>= 0. 0 is off."""
@@ -98,7 +102,6 @@ class Salience(ScoreStage):
 class Status(ScoreStage):
     """Demote what was superseded or retracted before the query's time."""
 
-    form: ClassVar[str] = "score"
     kind: Literal["status"] = "status"
     superseded_weight: float = Field(default=1.0, ge=0, le=1)
     """[0, 1]. Factor for superseded entries; 1 leaves them, 0 puts them last."""
