@@ -98,8 +98,8 @@ frame = flow(cases, runs, CHINESE)
 rt.charts.rank_flow(frame, query=query, columns=list(runs), noun="config", stamp=stamp)
 
 # %% [markdown]
-# The same lesson in another language: the log repeats the words of the question day after day and
-# takes the places, the conclusion that answers it says it once. A cross means *not shown*. Two
+# The same walk in another language. Look at what takes the places: entries of the log that repeat
+# the words of the question, or the conclusion that answers it? A cross means *not shown*. Two
 # questions prove nothing, so all cases come next.
 
 # %%

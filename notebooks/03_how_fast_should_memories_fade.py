@@ -84,10 +84,8 @@ rt.charts.decay_curves(shapes, half_life_days=HALF_LIFE, evidence=evidence, enla
 
 # %%
 production = rt.preset("recallnest")
-tiers, half_life = (
-    rt.widgets.tier_curves(production),
-    rt.get(production, "tier_decay.half_life_days"),
-)
+tiers = rt.widgets.tier_curves(production)
+half_life = rt.get(production, "tier_decay.half_life_days")
 rt.charts.decay_curves(tiers, half_life_days=half_life, evidence=evidence)
 
 # %% [markdown]

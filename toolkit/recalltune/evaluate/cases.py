@@ -6,7 +6,6 @@ report that counts what was assumed.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from recalltune.errors import ContractError, ParameterError, SourceError
 from recalltune.evaluate.case_file import EvalCase, in_utc, listed, read_case_file
 from recalltune.evaluate.case_ids import flat_targets, with_full_ids
 from recalltune.evaluate.splits import Split, hold_out
+from recalltune.ingest.reader import file_digest
 from recalltune.store import (
     EvalCaseRow,
     IngestFile,
@@ -220,7 +220,7 @@ def _labels(case: EvalCase, case_set: str) -> Iterator[Label]:
 def _file_row(file: Path, key: str, case_set: str, cases: int) -> IngestFile:
     return IngestFile(
         path=key,
-        sha256=hashlib.sha256(file.read_bytes()).hexdigest(),
+        sha256=file_digest(file),
         format=FORMAT,
         settings=f"case_set={case_set}",
         records=cases,

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from recalltune.errors import ContractError
 
-__all__ = ["Clusters", "mean_and_se"]
+__all__ = ["Clusters", "mean_and_se", "sessions_of"]
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +61,17 @@ class Clusters:
         starts = np.concatenate(([0], np.cumsum(self.sizes)[:-1]))
         sums: Floats = np.add.reduceat(values[..., self.rows], starts, axis=-1)
         return sums
+
+
+def sessions_of(cases: pl.DataFrame) -> list[str]:
+    """Cluster of each case, shape (N,): its session, or itself where it has none.
+
+    Examples
+    --------
+    >>> sessions_of(pl.DataFrame({"query_id": ["q1", "q2"], "session": ["s", None]}))
+    ['s', 'q2']
+    """
+    return cases["session"].fill_null(cases["query_id"]).to_list()
 
 
 def mean_and_se(sums: Floats, sizes: NDArray[np.int64]) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from recalltune.errors import ContractError, ParameterError
 from recalltune.evaluate.catalogue import parse_metric
+from recalltune.evaluate.clusters import sessions_of
 from recalltune.evaluate.paired import Paired, paired
 from recalltune.evaluate.run import Evaluation
 
@@ -33,7 +34,7 @@ def paired_runs(
     """
     check_comparable(a, b)
     change = values_of(b, metric) - values_of(a, metric)
-    sessions = a.cases["session"].fill_null(a.cases["query_id"]).to_list()
+    sessions = sessions_of(a.cases)
     if rows is not None:
         change, sessions = change[rows], [sessions[int(row)] for row in rows]
     span = _span(metric, change)

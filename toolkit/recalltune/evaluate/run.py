@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from recalltune.candidates.table import Candidates, Stamp
 from recalltune.errors import ContractError, ParameterError
 from recalltune.evaluate.catalogue import measure, parse_metric
-from recalltune.evaluate.judged import judge
+from recalltune.evaluate.clusters import sessions_of
+from recalltune.evaluate.judged import Judged, judge
+from recalltune.evaluate.labels import per_case_sum
 from recalltune.evaluate.paired import mean_of
 from recalltune.evaluate.units import by_session
-from recalltune.evaluate.verdict import strict_verdict
+from recalltune.evaluate.verdict import CaseVerdict, strict_verdict
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.ranks import ranks_in_list
 from recalltune.pipeline.run import check_setup, profile_groups, start, steps, with_profile
@@ -188,8 +190,7 @@ class Evaluation:
 
 def _mean(part: pl.DataFrame, metric: str) -> dict[str, Any]:
     values = part[metric].cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
-    sessions = part["session"].fill_null(part["query_id"]).to_list()
-    told = mean_of(values, sessions)
+    told = mean_of(values, sessions_of(part))
     undefined = part.height - told.n
     return {"mean": told.diff, "lo": told.lo, "hi": told.hi, "n": told.n, "undefined": undefined}
 
@@ -242,26 +243,7 @@ def evaluate(
         np.take_along_axis(candidates.feature("tokens"), np.maximum(shown.order, 0), axis=1),
         0,
     ).sum(axis=1)
-    verdicts = [
-        strict_verdict(
-            kind=query["kind"],
-            expectations=candidates.expectations.get(query["query_id"], {}),
-            top_k=query["top_k"],
-            ranks=dict(zip(judged.memory_ids[begin:end], ranks[begin:end].tolist(), strict=True)),
-            gains=judged.labels.gains[begin:end],
-            hard_negative=judged.labels.hard_negative[begin:end],
-            order=judged.labels.order[begin:end],
-            shown_texts=_texts(candidates, shown, row),
-        )
-        for row, (query, begin, end) in enumerate(
-            zip(
-                candidates.queries.iter_rows(named=True),
-                judged.labels.offsets[:-1],
-                judged.labels.offsets[1:],
-                strict=True,
-            )
-        )
-    ]
+    verdicts = _verdicts(candidates, shown, judged, ranks)
     cases = candidates.queries.select("query_id", "session", "kind", "lang", "split").with_columns(
         pl.Series("shown", size),
         pl.Series("tokens", tokens.astype(np.int64)),
@@ -278,7 +260,7 @@ def evaluate(
         accounts=shown.accounts,
         counts={
             "labels_not_yet": len(judged.not_yet),
-            "cases_without_target": int((~np.isfinite(_targets(judged.labels))).sum()),
+            "cases_without_target": int((_targets(judged) == 0).sum()),
             "empty_lists": int((size == 0).sum()),
             **{f"dropped_by_{name}": n for name, n in shown.filtered.items()},
             **candidates.notices,
@@ -286,8 +268,31 @@ def evaluate(
     )
 
 
-def _targets(labels: Any) -> NDArray[np.float64]:
-    return measure("recall", np.full(labels.gains.shape, np.nan), labels)
+def _verdicts(
+    candidates: Candidates, shown: Shown, judged: Judged, ranks: NDArray[np.float64]
+) -> list[CaseVerdict]:
+    labels = judged.labels
+    verdicts = []
+    for row, query in enumerate(candidates.queries.iter_rows(named=True)):
+        mine = slice(labels.offsets[row], labels.offsets[row + 1])
+        verdicts.append(
+            strict_verdict(
+                kind=query["kind"],
+                expectations=candidates.expectations.get(query["query_id"], {}),
+                top_k=query["top_k"],
+                ranks=dict(zip(judged.memory_ids[mine], ranks[mine].tolist(), strict=True)),
+                gains=labels.gains[mine],
+                hard_negative=labels.hard_negative[mine],
+                order=labels.order[mine],
+                shown_texts=_texts(candidates, shown, row),
+            )
+        )
+    return verdicts
+
+
+def _targets(judged: Judged) -> NDArray[np.float64]:
+    """Number of targets of each case."""
+    return per_case_sum((judged.labels.gains > 0).astype(np.float64), judged.labels.offsets)
 
 
 def in_split(candidates: Candidates, split: str) -> Candidates:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recalltune.candidates.table import Candidates
 from recalltune.candidates.world import DAY_US
 from recalltune.errors import ParameterError
+from recalltune.evaluate.clusters import sessions_of
 from recalltune.evaluate.paired import mean_of, paired
 from recalltune.evaluate.run import Evaluation
 
@@ -24,9 +25,10 @@ AGE_BINS = (7, 30, 90, 180)
 
 
 def targets(candidates: Candidates) -> pl.DataFrame:
-    """Targets that existed for their case: query_id, memory_id, layer, age_days (null: no time).
+    """Targets that existed for their case: one row a target.
 
-    Text and layer are those of the span that was open when the case was asked.
+    Columns: query_id, memory_id, layer, age_days (null: no time), session, text. Text and layer
+    are those of the span that was open when the case was asked.
     """
     if not candidates.labels.height:
         return pl.DataFrame(schema=_TARGETS)
@@ -88,7 +90,7 @@ def age_strata(
     ages = wanted["age_days"].fill_null(np.nan).to_numpy()
     which = np.where(np.isnan(ages), len(bins) + 1, np.searchsorted(np.asarray(bins), ages, "left"))
     names = _bin_names(bins)
-    sessions = wanted["session"].fill_null(wanted["query_id"]).to_list()
+    sessions = sessions_of(wanted)
     roles = {chosen: "chosen", next(iter(results), None): "default"}
     runs = {name: _shown(run, wanted, cutoff) for name, run in results.items()}
     rows = []

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
 from recalltune.evaluate.catalogue import metric_label
+from recalltune.evaluate.clusters import sessions_of
 from recalltune.evaluate.comparing import check_comparable, paired_runs, values_of
 from recalltune.evaluate.paired import mean_of
 from recalltune.evaluate.run import Evaluation
@@ -29,6 +30,7 @@ __all__ = [
     "flips",
     "label_of",
     "layers_over_time",
+    "rank_gain",
     "slices",
     "targets",
 ]
@@ -75,7 +77,7 @@ def compare(results: Mapping[str, Evaluation], metrics: Sequence[str]) -> pl.Dat
     first = next(iter(results.values()))
     rows = []
     for name, run in results.items():
-        sessions = run.cases["session"].fill_null(run.cases["query_id"]).to_list()
+        sessions = sessions_of(run.cases)
         for metric in metrics:
             own = mean_of(values_of(run, metric), sessions)
             change = None if run is first else paired_runs(first, run, metric)
@@ -184,6 +186,12 @@ def flips(candidates: Candidates, a: Evaluation, b: Evaluation) -> pl.DataFrame:
             "passed_b",
         )
     )
+
+
+def rank_gain() -> pl.Expr:
+    """Change of 1 / rank of the first target, b - a, in a frame of `flips`; not shown counts 0."""
+    before, after = (1 / pl.col(name) for name in ("rank_a", "rank_b"))
+    return after.fill_null(0.0) - before.fill_null(0.0)
 
 
 def accounts(evaluation: Evaluation) -> pl.DataFrame:

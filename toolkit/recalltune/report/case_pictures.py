@@ -9,6 +9,7 @@ import polars as pl
 
 from recalltune import charts
 from recalltune.evaluate.query_views import flow, rival, waterfall
+from recalltune.evaluate.views import rank_gain
 from recalltune.pipeline.config import RankingConfig
 from recalltune.report.picture import NO_CONTENDER, NO_SWEEP, in_sample
 from recalltune.report.story import Journey
@@ -62,8 +63,8 @@ def score_of_one(journey: Journey) -> Any:
     if moved is None:
         order = journey.default.cases["query_id"].to_list()
     else:
-        gain = (1 / pl.col("rank_b")).fill_null(0.0) - (1 / pl.col("rank_a")).fill_null(0.0)
-        order = moved.sort(gain.abs(), "case_id", descending=[True, False])["case_id"].to_list()
+        furthest = moved.sort(rank_gain().abs(), "case_id", descending=[True, False])
+        order = furthest["case_id"].to_list()
     for query_id in order:
         # The rival is what stood above the target under the current default.
         pair = rival(journey.candidates, journey.default, query_id) or rival(

@@ -12,6 +12,7 @@ import polars as pl
 from recalltune.candidates.table import Candidates
 from recalltune.evaluate.query_views import listed, memories_then
 from recalltune.evaluate.run import Evaluation
+from recalltune.evaluate.views import rank_gain
 from recalltune.pipeline.explain import explain
 from recalltune.report.html import Content, Html, details, el, join, table
 from recalltune.report.story import Journey
@@ -74,9 +75,8 @@ def _ordered(journey: Journey) -> pl.DataFrame:
             ranks.select("case_id", "rank_a", "rank_b"),
             on="case_id", how="left", maintain_order="left",
         )  # fmt: skip
-    gain = (1 / pl.col("rank_b")).fill_null(0.0) - (1 / pl.col("rank_a")).fill_null(0.0)
     turned = (pl.col("passed_a") != pl.col("passed_b")).fill_null(value=False)
-    return frame.with_columns(gain.alias("gain"), turned.alias("turned")).sort(
+    return frame.with_columns(rank_gain().alias("gain"), turned.alias("turned")).sort(
         "turned", pl.col("gain").abs(), "passed_b", "case_id",
         descending=[True, True, False, False], nulls_last=True,
     )  # fmt: skip
@@ -209,8 +209,7 @@ def _fix(journey: Journey, query_id: str) -> str:
     for axis in axes:
         column = points[axis].to_numpy()
         changed += column != column[here[0]]
-    defined = ~np.isnan(values).any(axis=0)
-    overall = values[:, defined].mean(axis=1)
+    overall = journey.sweep.means(journey.metric)
     order = np.lexsort((better, -overall[better], changed[better]))
     best = int(better[order[0]])
     told = ", ".join(

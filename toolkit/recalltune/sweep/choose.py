@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
 from recalltune.evaluate.catalogue import metric_label, parse_metric
+from recalltune.evaluate.clusters import sessions_of
 from recalltune.evaluate.comparing import paired_runs, values_of
 from recalltune.evaluate.decide import Decision, decide
+from recalltune.evaluate.paired import SEED, finite_or_none
 from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
 from recalltune.evaluate.wording import sentence
 from recalltune.pipeline.address import effective, get
@@ -22,9 +24,6 @@ from recalltune.sweep.engine import SweepResult
 from recalltune.version import code_digest
 
 __all__ = ["Choice", "Difference", "choose", "difference"]
-
-SEED = 20_260_201
-"""Of the sign patterns, folds and resamples; part of every record."""
 
 
 @dataclass(frozen=True)
@@ -136,12 +135,12 @@ class Choice:
         """Return what an export carries beside the stamp: metrics, the rival, the verdict."""
         means = self.decision.means
         found = {
-            f"{self.metric} tuned on": _num(means[self.decision.chosen]),
-            f"{self.metric} of the default": _num(means[self.decision.default]),
+            f"{self.metric} tuned on": finite_or_none(means[self.decision.chosen]),
+            f"{self.metric} of the default": finite_or_none(means[self.decision.default]),
         }
         if self.heldout is not None:
-            found[f"{self.metric} held out"] = _num(self.heldout.mean_b)
-            found[f"{self.metric} of the default, held out"] = _num(self.heldout.mean_a)
+            found[f"{self.metric} held out"] = finite_or_none(self.heldout.mean_b)
+            found[f"{self.metric} of the default, held out"] = finite_or_none(self.heldout.mean_a)
         return {
             "metrics": found,
             "chosen_over": self.default.fingerprint,
@@ -156,12 +155,18 @@ class Choice:
             "verdict": d.verdict,
             "sentence": self.sentence(),
             "changes": {a: {"default": o, "chosen": n} for a, (o, n) in self.changes.items()},
-            "means": {"default": _num(d.means[d.default]), "chosen": _num(d.means[d.chosen])},
-            "gain": _num(e.gain),
-            "at_least": _num(e.lower),
-            "p_adjusted": _num(d.p),
-            "p_monte_carlo_error": _num(d.p_error),
-            "interval_95_uncorrected": [_num(e.interval.low), _num(e.interval.high)],
+            "means": {
+                "default": finite_or_none(d.means[d.default]),
+                "chosen": finite_or_none(d.means[d.chosen]),
+            },
+            "gain": finite_or_none(e.gain),
+            "at_least": finite_or_none(e.lower),
+            "p_adjusted": finite_or_none(d.p),
+            "p_monte_carlo_error": finite_or_none(d.p_error),
+            "interval_95_uncorrected": [
+                finite_or_none(e.interval.low),
+                finite_or_none(e.interval.high),
+            ],
             "interval_method": e.interval.method,
             "alpha": d.alpha,
             "sign_patterns": d.resamples,
@@ -178,10 +183,10 @@ class Choice:
             "tie_set_size": len(d.ties),
             "tie_set_ranges": self.tie_ranges,
             "default_in_tie_set": d.default_in_ties,
-            "apparent_gain": _num(d.apparent_gain),
-            "fold_gain": None if d.heldout is None else _num(d.heldout.gain),
-            "power": _num(e.power),
-            "smallest_detectable_gain": _num(e.smallest_detectable),
+            "apparent_gain": finite_or_none(d.apparent_gain),
+            "fold_gain": None if d.heldout is None else finite_or_none(d.heldout.gain),
+            "power": finite_or_none(e.power),
+            "smallest_detectable_gain": finite_or_none(e.smallest_detectable),
             "cases_needed": e.cases_needed,
             "held_out": None if self.heldout is None else vars(self.heldout),
             "sweep_id": self.sweep_id,
@@ -214,19 +219,15 @@ def choose(
     ParameterError
         If the sweep does not hold the metric.
     """
-    if metric not in result.values:
-        message = f"the sweep holds {', '.join(result.values)}; got {metric!r}"
-        raise ParameterError(message)
-    direction = parse_metric(metric)[0].better
-    clusters = result.cases["session"].fill_null(result.cases["query_id"]).to_list()
+    values, known = result.of(metric), parse_metric(metric)[0]
     decision = decide(
-        result.values[metric],
+        values,
         0,
-        clusters,
+        sessions_of(result.cases),
         rng=np.random.default_rng(SEED),
         alpha=alpha,
-        direction=direction,
-        span=parse_metric(metric)[0].span,
+        direction=known.better,
+        span=known.span,
         distance_keys=_distances(result),
     )
     chosen = result.config(decision.chosen)
@@ -296,10 +297,6 @@ def _distances(result: SweepResult) -> NDArray[np.float64]:
         home = place.get(base[address], at[0])
         steps += np.abs(at - home) / max(len(values) - 1, 1)
     return np.stack([changed, steps, np.arange(result.points.height, dtype=float)], axis=1)
-
-
-def _num(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _plain(value: Any) -> str:

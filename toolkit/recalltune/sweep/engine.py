@@ -67,17 +67,27 @@ class SweepResult:
 
     def frame(self, metric: str) -> pl.DataFrame:
         """Return `points` with typed axis values and the mean of one metric, null if undefined."""
-        values = self._metric(metric)
-        defined = ~np.isnan(values).any(axis=0)
         decoded = self.points.with_columns(
             pl.Series(address, _decoded(self.points[address].to_list()), strict=False)
             for address in self.space.axes
         )
         # The mean over no case is no number, and null says so.
-        means = values[:, defined].mean(axis=1).tolist() if defined.any() else [None] * len(values)
-        return decoded.with_columns(pl.Series("mean", means, dtype=pl.Float64))
+        return decoded.with_columns(pl.Series("mean", self.means(metric)).fill_nan(None))
 
-    def _metric(self, metric: str) -> NDArray[np.float64]:
+    def means(self, metric: str) -> NDArray[np.float64]:
+        """Return shape (G,): means over the cases a metric is defined for, NaN without one."""
+        values = self.of(metric)
+        defined = ~np.isnan(values).any(axis=0)
+        return values[:, defined].mean(axis=1) if defined.any() else np.full(len(values), np.nan)
+
+    def of(self, metric: str) -> NDArray[np.float64]:
+        """Return shape (G, N), one metric of every setting and case.
+
+        Raises
+        ------
+        ParameterError
+            If the sweep does not hold the metric.
+        """
         if metric not in self.values:
             message = f"the sweep holds {', '.join(self.values)}; got {metric!r}"
             raise ParameterError(message)

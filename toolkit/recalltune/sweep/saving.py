@@ -43,9 +43,7 @@ def save_sweep(lab: Lab, result: SweepResult, *, case_set: str) -> str:
 
 
 def _points(result: SweepResult, metric: str) -> pl.DataFrame:
-    values = result.values[metric]
-    defined = ~np.isnan(values).any(axis=0)
-    means = values[:, defined].mean(axis=1) if defined.any() else np.full(len(values), np.nan)
+    values = result.of(metric)
     setting = result.points.select(
         pl.struct(pl.exclude("point_id")).struct.json_encode().alias("setting")
     )["setting"]
@@ -55,7 +53,7 @@ def _points(result: SweepResult, metric: str) -> pl.DataFrame:
             "point_id": result.points["point_id"],
             "metric": [metric] * len(values),
             "setting": setting,
-            "value": pl.Series(means).fill_nan(None),
+            "value": pl.Series(result.means(metric)).fill_nan(None),
             "case_values": nested.list.eval(pl.element().fill_nan(None)),
         }
     )

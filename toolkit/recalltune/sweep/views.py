@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from recalltune.errors import ParameterError, nearest
 from recalltune.evaluate.catalogue import parse_metric
-from recalltune.evaluate.comparing import values_of
+from recalltune.evaluate.clusters import sessions_of
+from recalltune.evaluate.comparing import higher_is_better, values_of
 from recalltune.evaluate.paired import mean_of, paired
 from recalltune.evaluate.run import Evaluation
 from recalltune.pipeline.address import get, resolve, set_many
@@ -85,7 +86,7 @@ def line(
     ]
     if off is not None:
         settings.append((None, set_many(around, off)))
-    values = _values(result, metric)
+    values = result.of(metric)
     parts = [("all cases", np.arange(result.cases.height)), *_parts(result, by)]
     rows = []
     for value, config in settings:
@@ -140,7 +141,7 @@ def surface(
     ]
     if off is not None:
         settings.append((None, None, set_many(around, off)))
-    values = _values(result, metric)
+    values = result.of(metric)
     everyone = np.arange(result.cases.height)
     rows = []
     for one, two, config in settings:
@@ -183,8 +184,7 @@ def frontier(
     roles = {default: "default", chosen: "chosen"}
     rows = []
     for name, run in results.items():
-        sessions = run.cases["session"].fill_null(run.cases["query_id"]).to_list()
-        quality = mean_of(values_of(run, metric), sessions)
+        quality = mean_of(values_of(run, metric), sessions_of(run.cases))
         rows.append(
             {
                 "label": name,
@@ -197,7 +197,7 @@ def frontier(
             }
         )
     frame = pl.DataFrame(rows, schema=_FRONTIER).sort("tokens", "label")
-    sign = 1.0 if metric == "passed" or parse_metric(metric)[0].better == "higher" else -1.0
+    sign = 1.0 if higher_is_better(metric) else -1.0
     best = (sign * pl.col("quality")).cum_max().shift(1).fill_null(-np.inf)
     return frame.with_columns((sign * pl.col("quality") > best).alias("frontier"))
 
@@ -209,7 +209,7 @@ def binding(result: SweepResult, metric: str) -> pl.DataFrame:
     ever differs between two of them, ``largest`` is the largest difference of two such means.
     An axis with ``changed`` 0 does not bind on these cases.
     """
-    values = _values(result, metric)
+    values = result.of(metric)
     defined = ~np.isnan(values).any(axis=0)
     rows = []
     for axis in result.space.axes:
@@ -245,13 +245,6 @@ def _axis(result: SweepResult, address: str) -> str:
     return full
 
 
-def _values(result: SweepResult, metric: str) -> NDArray[np.float64]:
-    if metric not in result.values:
-        message = f"the sweep holds {', '.join(result.values)}; got {metric!r}"
-        raise ParameterError(message)
-    return result.values[metric]
-
-
 def _parts(result: SweepResult, by: str | None) -> list[tuple[str, NDArray[np.intp]]]:
     if by is None:
         return []
@@ -269,7 +262,7 @@ def _against(
     members: NDArray[np.intp],
     metric: str,
 ) -> dict[str, Any]:
-    sessions = result.cases["session"].fill_null(result.cases["query_id"]).to_list()
+    sessions = sessions_of(result.cases)
     span = parse_metric(metric)[0].span
     change = values[point, members] - values[0, members]
     found = paired(change, [sessions[int(row)] for row in members], span=span)

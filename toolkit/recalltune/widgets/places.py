@@ -24,15 +24,15 @@ def layer_shares(candidates: Candidates, run: Evaluation) -> tuple[pl.DataFrame,
     Returns
     -------
     tuple[pl.DataFrame, Finding]
-        row (layer), layer, metric (*share*), role (*places*, *targets*), value, n; and a title
+        row (layer), layer, metric (*share*), role (*places*, *targets*), value, count; and a title
         about the layer whose two shares are furthest apart.
     """
     known = targets(candidates)
     frames = [
         frame.group_by("layer")
-        .agg(pl.len().cast(pl.Int64).alias("n"))
+        .agg(pl.len().cast(pl.Int64).alias("count"))
         .with_columns(
-            (pl.col("n") / max(frame.height, 1)).alias("value"), pl.lit(role).alias("role")
+            (pl.col("count") / max(frame.height, 1)).alias("value"), pl.lit(role).alias("role")
         )
         for role, frame in (("places", run.hits), ("targets", known))
     ]
@@ -42,7 +42,7 @@ def layer_shares(candidates: Candidates, run: Evaluation) -> tuple[pl.DataFrame,
         grid.join(every, on=["layer", "role"], how="left")
         .with_columns(
             pl.col("value").fill_null(0.0),
-            pl.col("n").fill_null(0),
+            pl.col("count").fill_null(0),
             pl.col("layer").alias("row"),
             pl.lit("share").alias("metric"),
         )

@@ -13,7 +13,7 @@ from recalltune.widgets.markup import escaped
 
 __all__ = ["Table"]
 
-TEXT_COLUMNS = 110
+TEXT_COLUMNS = 190
 MOST_ROWS = 50
 _NEVER_BROKEN = 24
 _CELL = "padding:2px 14px 2px 0;vertical-align:top;text-align:"
