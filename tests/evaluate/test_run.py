@@ -162,3 +162,14 @@ def test_one_of_several_alternative_answers_is_enough(tmp_path: Path) -> None:
     either = replace(made, expectations={"q": {"alternatives": [["a", "b"]]}})
     assert evaluate(made, lexical()).cases["recall@10"].to_list() == [2 / 3]
     assert evaluate(either, lexical()).cases["recall@10"].to_list() == [1 / 2]
+
+
+def test_a_set_that_only_asks_for_nothing_can_be_judged(tmp_path: Path) -> None:
+    asks = [Ask("none", "zebra", 10.0, kind="nothing_to_find"), Ask("some", "tea", 10.0,
+            kind="nothing_to_find")]  # fmt: skip
+    result = evaluate(table(tmp_path, lexical(), asks), lexical())
+    assert dict(result.cases.select("query_id", "passed").iter_rows()) == {
+        "none": True,
+        "some": False,
+    }
+    assert result.counts["cases_without_target"] == 2

@@ -311,7 +311,7 @@ def _features(
 
 def _judgeable(labels: pl.DataFrame, queries: pl.DataFrame, spans: SpanTable) -> pl.DataFrame:
     """Mark labels whose memory did not exist when the query was asked: they judge nothing."""
-    if labels.height == 0:
+    if not labels.columns:
         return labels
     open_from: dict[str, list[int]] = {}
     for row, memory_id in enumerate(spans.frame["memory_id"].to_list()):

@@ -13,7 +13,7 @@ from recalltune.charts.axes import range_axis
 from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.difference import Row, difference
 from recalltune.charts.findings import TOO_FEW, Finding
-from recalltune.charts.frames import tidy, without_gaps
+from recalltune.charts.frames import refuse_others, tidy, without_gaps
 from recalltune.charts.layout import spread
 from recalltune.charts.look import current
 from recalltune.charts.measures import Measure, as_measure
@@ -111,9 +111,7 @@ def _check(known: pl.DataFrame) -> None:
         if (n := known[column].n_unique()) > most:
             msg = f"{column} must have at most {most} values, got {n}"
             raise ParameterError(msg)
-    if odd := [role for role in known["role"] if role not in ROLES]:
-        msg = f"role must be one of {', '.join(ROLES)}, got {odd[0]!r}"
-        raise ParameterError(msg)
+    refuse_others(known["role"], ROLES, "role")
 
 
 def _finding(
@@ -185,11 +183,10 @@ def _rows(dots: pl.DataFrame, ends: list[float]) -> dict[str, list[dict[str, Any
             "filled": current().paper if row["role"] == "default" else styles[row["config"]][0],
             "shape": styles[row["config"]][2],
             "number": figures.metric(row["value"]),
-            "interval": "" if row["lo"] is None or row["hi"] is None
-            else figures.interval(row["lo"], row["hi"]),
+            "interval": figures.bounds(row["lo"], row["hi"]),
         }
         for row in dots.rows(named=True)
-    ]  # fmt: skip
+    ]
     last = {row["config"]: row for row in rows}
     tall = SIZE[1]
     wanted = [tall * (hi - row["value"]) / (hi - lo) for row in last.values()]

@@ -26,10 +26,12 @@ __all__ = [
     "Chart",
     "Drawing",
     "Stamp",
+    "asked",
     "data",
     "draw",
     "finish",
     "layered",
+    "panel_title",
     "sentence",
     "subtitle",
 ]
@@ -195,6 +197,16 @@ def subtitle(*sentences: str, stamp: Stamp | None = None) -> tuple[str, ...]:
 def data(name: str) -> alt.NamedData:
     """A data set of the chart by name, so that it can be replaced after compiling."""
     return alt.NamedData(name=name)
+
+
+def panel_title(text: str) -> alt.TitleParams:
+    """Heading of one panel among several."""
+    return alt.TitleParams(text, fontSize=12, offset=8, anchor="start")
+
+
+def asked(query: str) -> str:
+    """The query of a chart about one question, as its subtitle says it; nothing without one."""
+    return f'Query "{cut(query, 60)}".' if query else ""
 
 
 def layered(*layers: Any) -> alt.LayerChart:

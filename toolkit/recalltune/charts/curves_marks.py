@@ -10,7 +10,7 @@ import altair as alt
 import polars as pl
 
 from recalltune.charts.axes import fixed_axis, range_axis
-from recalltune.charts.canvas import Chart, data, layered
+from recalltune.charts.canvas import Chart, data, layered, panel_title
 from recalltune.charts.layout import nice_ticks
 from recalltune.charts.look import current
 from recalltune.charts.palette import DASHES
@@ -66,12 +66,10 @@ def curve_panels(rows: Mapping[str, list[dict[str, Any]]], x: str, early: bool) 
         *_ring(first, near_scale),
     )
 
-    def headed(panel: alt.LayerChart, text: str) -> alt.LayerChart:
-        heading = alt.TitleParams(text, fontSize=12, offset=8, anchor="start")
-        return panel.properties(title=heading)
-
     return alt.hconcat(
-        headed(left, "first ten days, enlarged"), headed(whole, "whole range"), spacing=26
+        left.properties(title=panel_title("first ten days, enlarged")),
+        whole.properties(title=panel_title("whole range")),
+        spacing=26,
     )
 
 

@@ -7,16 +7,18 @@ bare ``0``, shares whole percent with a space, counts grouped, ages two signific
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from recalltune.errors import ParameterError
 
 __all__ = [
     "age",
     "amount",
+    "bounds",
     "count",
     "counted",
     "factor",
+    "instant",
     "interval",
     "metric",
     "moment",
@@ -28,6 +30,7 @@ __all__ = [
 ]
 
 MINUS = "−"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def metric(value: float) -> str:
@@ -87,6 +90,17 @@ def interval(lo: float, hi: float, *, decimals: int = 3) -> str:
     """
     bounds = (signed(bound, decimals=decimals).removeprefix("+") for bound in (lo, hi))
     return f"[{', '.join(bounds)}]"
+
+
+def bounds(lo: float | None, hi: float | None, *, decimals: int = 3) -> str:
+    """An interval, or nothing where a bound is missing.
+
+    Examples
+    --------
+    >>> bounds(0.003, 0.02), bounds(None, 0.02)
+    ('[0.003, 0.020]', '')
+    """
+    return "" if lo is None or hi is None else interval(lo, hi, decimals=decimals)
 
 
 def factor(value: float) -> str:
@@ -188,6 +202,17 @@ def tried(value: float) -> str:
     """
     text = f"{value:,.6f}".rstrip("0").rstrip(".")
     return _true_minus(text if float(text.replace(",", "")) or value == 0 else f"{value:.2g}")
+
+
+def instant(microseconds: int) -> str:
+    """An instant, microseconds since 1970 UTC, as a table has it: to the minute.
+
+    Examples
+    --------
+    >>> instant(0)
+    '1970-01-01 00:00 UTC'
+    """
+    return f"{_EPOCH + timedelta(microseconds=microseconds):%Y-%m-%d %H:%M} UTC"
 
 
 def moment(value: datetime) -> str:

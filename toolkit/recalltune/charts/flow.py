@@ -10,9 +10,9 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis, label_list
-from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
+from recalltune.charts.canvas import About, Chart, asked, data, draw, finish, layered, sentence
 from recalltune.charts.findings import Finding
-from recalltune.charts.frames import tidy
+from recalltune.charts.frames import refuse_others, tidy
 from recalltune.charts.look import current
 from recalltune.charts.shades import ink_on
 from recalltune.charts.text import cut
@@ -66,12 +66,11 @@ def rank_flow(
     _check(places, names)
     rows = _rows(places, names)
     depth = max((row["lane"] for row in rows["nodes"]), default=1.0)
-    asked = f'Query "{cut(query, 60)}".' if query else ""
     drawing = draw(
         "rank_flow",
         _finding(places, names, noun),
         sentences=[
-            f"{asked} Ranks in {figures.counted(len(names), noun)}.".strip(),
+            f"{asked(query)} Ranks in {figures.counted(len(names), noun)}.".strip(),
             "Thick: target; thick and dashed: superseded; cross: not shown.",
         ],
         form=f"Bump chart of {places['memory_id'].n_unique()} memories.",
@@ -88,10 +87,8 @@ def _check(places: pl.DataFrame, names: Sequence[str]) -> None:
     if (n := places["memory_id"].n_unique()) > MEMORIES:
         msg = f"rank_flow takes at most {MEMORIES} memories, got {n}; keep those near the top"
         raise ParameterError(msg)
-    for option, allowed in (("role", ROLES), ("column", names)):
-        if odd := [value for value in places[option] if value not in allowed]:
-            msg = f"{option} must be one of {', '.join(map(repr, allowed))}, got {odd[0]!r}"
-            raise ParameterError(msg)
+    refuse_others(places["role"], ROLES, "role")
+    refuse_others(places["column"], names, "column")
     if (low := places.filter(pl.col("rank") < 1)).height:
         msg = f"rank must be at least 1, or null where not shown, got {low['rank'][0]}"
         raise ParameterError(msg)

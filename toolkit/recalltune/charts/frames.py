@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Literal
 
@@ -12,7 +12,15 @@ import polars as pl
 from recalltune.charts.text import TOOLTIP_COLUMNS, cut
 from recalltune.errors import ParameterError, nearest
 
-__all__ = ["ROW_LIMIT", "Kind", "json_rows", "refuse_nan", "tidy", "without_gaps"]
+__all__ = [
+    "ROW_LIMIT",
+    "Kind",
+    "json_rows",
+    "refuse_nan",
+    "refuse_others",
+    "tidy",
+    "without_gaps",
+]
 
 Kind = Literal["text", "number", "count", "flag", "time"]
 
@@ -84,6 +92,19 @@ def refuse_nan(frame: pl.DataFrame, columns: Sequence[str], chart: str) -> None:
         if column.dtype.is_float() and not column.drop_nulls().is_finite().all():
             msg = f"{chart} needs finite numbers or null in column {name!r}, got NaN or infinity"
             raise ParameterError(msg)
+
+
+def refuse_others(values: Iterable[Any], allowed: Sequence[str], column: str) -> None:
+    """Refuse a value that is not one of those a column may hold.
+
+    Raises
+    ------
+    ParameterError
+        If there is one; the message names the first.
+    """
+    if odd := [value for value in values if value not in allowed]:
+        msg = f"{column} must be one of {', '.join(map(repr, allowed))}, got {odd[0]!r}"
+        raise ParameterError(msg)
 
 
 def without_gaps(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, str]:

@@ -238,7 +238,6 @@ def _cell(row: dict[str, Any], kind: Measure, reach: float) -> dict[str, Any]:
     mean = figures.metric(row["mean"]) if run and kind.decimals else ""
     if run and not kind.decimals:
         mean = figures.count(row["mean"])
-    known = row["lo"] is not None and row["hi"] is not None
     return {
         "row": row.get("row", 0),
         "column": row.get("column", 0),
@@ -246,7 +245,7 @@ def _cell(row: dict[str, Any], kind: Measure, reach: float) -> dict[str, Any]:
         "y_value": printed(row["y"]),
         "number": mean if run else "not run",
         "diff": "" if row["diff"] is None else figures.signed(row["diff"], decimals=kind.decimals),
-        "interval": figures.interval(row["lo"], row["hi"]) if known else "",
+        "interval": figures.bounds(row["lo"], row["hi"]),
         "tie": "in the tie set" if row["tie"] else "",
         "crossed": "" if run else "✕",
         "fill": fill,

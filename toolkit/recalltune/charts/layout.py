@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Box", "nice_domain", "nice_ticks", "place", "spread", "thinned"]
+__all__ = ["Box", "nice_ticks", "place", "spread", "thinned"]
 
 
 @dataclass(frozen=True)
@@ -147,10 +147,3 @@ def nice_ticks(lo: float, hi: float, about: int = 4) -> list[float]:
     step = next(size * power for size in (1, 2, 2.5, 5, 10) if size * power >= raw * 0.999)
     first, last = math.floor(lo / step + 1e-9), math.ceil(hi / step - 1e-9)
     return [round(i * step, 12) + 0.0 for i in range(first, last + 1)]
-
-
-def nice_domain(values: Sequence[float], *, include: Sequence[float] = ()) -> tuple[float, float]:
-    """Smallest rounded range that holds every value."""
-    finite = [value for value in (*values, *include) if math.isfinite(value)]
-    ticks = nice_ticks(min(finite), max(finite)) if finite else [0.0, 1.0]
-    return ticks[0], ticks[-1]

@@ -10,7 +10,16 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
+from recalltune.charts.canvas import (
+    About,
+    Chart,
+    data,
+    draw,
+    finish,
+    layered,
+    panel_title,
+    sentence,
+)
 from recalltune.charts.findings import Finding
 from recalltune.charts.frames import json_rows, tidy
 from recalltune.charts.layout import nice_ticks
@@ -267,7 +276,7 @@ def _panel(
         ]
     if labels:
         layers += _legend(x_scale, limits)
-    title = alt.TitleParams(cut(name, 32), fontSize=12, offset=8, anchor="start")
+    title = panel_title(cut(name, 32))
     return layered(*layers).properties(title=title)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from recalltune.charts.palette import LAYERS
 from recalltune.errors import ParameterError
+from recalltune.pipeline.config import LAYERS
 
 __all__ = ["ordered"]
 

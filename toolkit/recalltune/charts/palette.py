@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from recalltune.errors import ParameterError, nearest
+from recalltune.pipeline.config import LAYERS
 
-__all__ = ["DARK", "DASHES", "LAYERS", "LIGHT", "OUTCOMES", "Palette", "family_of", "palette"]
-
-LAYERS = ("project", "whiteboard", "user", "reflection", "log")
-"""Layers in the order every chart keeps."""
+__all__ = ["DARK", "DASHES", "LIGHT", "OUTCOMES", "Palette", "family_of", "palette"]
 
 OUTCOMES = ("better", "worse", "unchanged")
 

@@ -11,7 +11,7 @@ from recalltune.charts import figures
 from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
 from recalltune.charts.difference import Row, difference
 from recalltune.charts.findings import Finding
-from recalltune.charts.frames import tidy, without_gaps
+from recalltune.charts.frames import refuse_others, tidy, without_gaps
 from recalltune.charts.look import current
 from recalltune.charts.measures import Measure, as_measure
 from recalltune.charts.pareto_labels import SIZE, Plane, labelled_points, line_boxes
@@ -104,9 +104,7 @@ def pareto_quality_tokens(
 
 
 def _check(points: pl.DataFrame) -> None:
-    if odd := [role for role in points["role"] if role not in ROLES]:
-        msg = f"role must be one of {', '.join(ROLES)}, got {odd[0]!r}"
-        raise ParameterError(msg)
+    refuse_others(points["role"], ROLES, "role")
     for role in ("default", "chosen"):
         if (n := points.filter(pl.col("role") == role).height) > 1:
             msg = f"role {role} must occur at most once, got {n} times"

@@ -77,9 +77,7 @@ def labelled_points(points: pl.DataFrame, plane: Plane, lines: list[Box]) -> lis
                 "text_colour": colours.ink if role != "preset" else colours.family_text[family],
                 "used": figures.count(row["tokens"]),
                 "number": figures.metric(row["quality"]),
-                "interval": ""
-                if row["lo"] is None or row["hi"] is None
-                else figures.interval(row["lo"], row["hi"]),
+                "interval": figures.bounds(row["lo"], row["hi"]),
             }
         )
     boxes = [*_obstacles(rows, plane), *lines]

@@ -11,14 +11,15 @@ import polars as pl
 from recalltune.charts import figures
 from recalltune.charts.canvas import About, Chart, draw, finish, sentence
 from recalltune.charts.findings import TOO_FEW
-from recalltune.charts.frames import tidy, without_gaps
+from recalltune.charts.frames import refuse_others, tidy, without_gaps
 from recalltune.charts.look import current
 from recalltune.charts.measures import Measure, as_measure
-from recalltune.charts.palette import LAYERS, family_of
+from recalltune.charts.palette import family_of
 from recalltune.charts.presets_finding import presets_finding
 from recalltune.charts.presets_marks import difference_column, measure_panel
 from recalltune.charts.text import cut
 from recalltune.errors import ParameterError, nearest
+from recalltune.pipeline.config import LAYERS
 
 __all__ = ["preset_dots"]
 
@@ -156,9 +157,8 @@ def _checked_names(
         if name is not None and order and name not in order:
             msg = f"{option} must be a row of the frame, got {name!r}; {nearest(name, order)}"
             raise ParameterError(msg)
-    if pair and (odd := [role for role in dots["role"] if role not in pair]):
-        msg = f"role must be one of {pair}, got {odd[0]!r}"
-        raise ParameterError(msg)
+    if pair:
+        refuse_others(dots["role"], pair, "role")
     key = ["row", "metric", "role"] if pair else ["row", "metric"]
     if dots.select(key).is_duplicated().any():
         row = dots.filter(dots.select(key).is_duplicated()).row(0, named=True)
@@ -245,24 +245,19 @@ def _dot(
         "number": figures.amount(row["value"], decimals=kind.decimals)
         if not kind.decimals
         else figures.metric(row["value"]),
-        "interval": _bounds(row["lo"], row["hi"], kind),
+        "interval": figures.bounds(row["lo"], row["hi"], decimals=kind.decimals),
         "n": row["n"],
         "difference": "current default" if is_default else _difference(row, kind),
         "text_colour": _outcome_text(row, kind),
     }
 
 
-def _bounds(lo: float | None, hi: float | None, kind: Measure) -> str:
-    if lo is None or hi is None:
-        return ""
-    return figures.interval(lo, hi, decimals=kind.decimals)
-
-
 def _difference(row: dict[str, Any], kind: Measure) -> str:
     if row["diff"] is None:
         return ""
     size = figures.signed(row["diff"], decimals=kind.decimals)
-    return f"{size} {_bounds(row['diff_lo'], row['diff_hi'], kind)}".strip()
+    bounds = figures.bounds(row["diff_lo"], row["diff_hi"], decimals=kind.decimals)
+    return f"{size} {bounds}".strip()
 
 
 def _outcome_text(row: dict[str, Any], kind: Measure) -> str:

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from recalltune.charts.axes import range_axis
-from recalltune.charts.canvas import data, layered
+from recalltune.charts.canvas import data, layered, panel_title
 from recalltune.charts.look import current
 from recalltune.charts.measures import Measure
 from recalltune.charts.text import cut
@@ -79,16 +79,13 @@ def measure_panel(
                 .mark_text(align="right", fontWeight=600 if weight == "bold" else "normal")
                 .encode(y=y, x=alt.value(-12), text="label:N")
             )
-    title = alt.TitleParams(cut(kind.name, 18), fontSize=12, offset=8, anchor="start")
-    return layered(*layers).properties(title=title)
+    return layered(*layers).properties(title=panel_title(cut(kind.name, 18)))
 
 
 def difference_column(kind: Measure, rows: int) -> alt.LayerChart:
     """Differences to the default row with intervals, as text."""
     base = alt.Chart(data("names"), width=150, height=ROW * rows)
-    title = alt.TitleParams(
-        f"{cut(kind.name, 16)}, difference", fontSize=12, offset=8, anchor="start"
-    )
+    title = panel_title(f"{cut(kind.name, 16)}, difference")
     return layered(
         base.mark_text(align="left").encode(
             y=alt.Y("order:Q", axis=None,

@@ -17,9 +17,9 @@ from recalltune.charts.frames import tidy, without_gaps
 from recalltune.charts.layout import thinned
 from recalltune.charts.look import current
 from recalltune.charts.ordering import ordered
-from recalltune.charts.palette import LAYERS
 from recalltune.charts.text import cut, pixels
 from recalltune.errors import ParameterError
+from recalltune.pipeline.config import LAYERS
 
 __all__ = ["profile_values"]
 

@@ -227,11 +227,7 @@ def _rows(
                 "off": row["value"] is None,
                 "default": row["value"] == default,
                 "difference": figures.signed(row["diff"], decimals=kind.decimals),
-                "interval": (
-                    ""
-                    if row["lo"] is None or row["hi"] is None
-                    else figures.interval(row["lo"], row["hi"], decimals=kind.decimals)
-                ),
+                "interval": figures.bounds(row["lo"], row["hi"], decimals=kind.decimals),
                 "n": row["n"],
             }
             for row in part.rows(named=True)

@@ -10,7 +10,7 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import ParameterAxis, looks_logarithmic, signed_axis
-from recalltune.charts.canvas import Chart, data, layered
+from recalltune.charts.canvas import Chart, data, layered, panel_title
 from recalltune.charts.look import current
 from recalltune.charts.text import cut
 
@@ -42,7 +42,7 @@ def slice_panels(
         heading = f"{cut(name, 24 if at else 60)} (n = {figures.count(n)})"
         return _panel(
             f"panel_{at}", size, x_axis, span, default, off_name, labels, title
-        ).properties(title=alt.TitleParams(heading, fontSize=12, offset=8, anchor="start"))
+        ).properties(title=panel_title(heading))
 
     title = f"{cut(parameter)}{' (log)' if logarithmic else ''}"
     main = panel(0, MAIN, labels=True, title=title)

@@ -10,9 +10,19 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.charts.axes import fixed_axis
-from recalltune.charts.canvas import About, Chart, data, draw, finish, layered, sentence
+from recalltune.charts.canvas import (
+    About,
+    Chart,
+    asked,
+    data,
+    draw,
+    finish,
+    layered,
+    panel_title,
+    sentence,
+)
 from recalltune.charts.findings import Finding
-from recalltune.charts.frames import tidy
+from recalltune.charts.frames import refuse_others, tidy
 from recalltune.charts.layout import nice_ticks
 from recalltune.charts.look import current
 from recalltune.charts.text import cut, pixels
@@ -81,12 +91,11 @@ def score_waterfall(
     _check(bars, names)
     stages = bars.unique("step", keep="first").sort("step")["stage"].to_list()
     rows = _rows(bars, names)
-    asked = f'Query "{cut(query, 60)}".' if query else ""
     drawing = draw(
         "score_waterfall",
         _finding(bars, names, without),
         sentences=[
-            asked or f"{figures.counted(len(names), 'item')}.",
+            asked(query) or f"{figures.counted(len(names), 'item')}.",
             f"Each bar: one stage; blue raises, orange lowers the {unit}.",
         ],
         form=f"Waterfall chart of {figures.counted(len(stages), 'stage')}.",
@@ -107,10 +116,8 @@ def _check(bars: pl.DataFrame, names: Sequence[str]) -> None:
     if len(names) > 2:
         msg = f"items must be at most two, got {len(names)}; draw the rest in a second chart"
         raise ParameterError(msg)
-    for column, allowed in (("kind", KINDS), ("item", names)):
-        if odd := [value for value in bars[column] if value not in allowed]:
-            msg = f"{column} must be one of {', '.join(map(repr, allowed))}, got {odd[0]!r}"
-            raise ParameterError(msg)
+    refuse_others(bars["kind"], KINDS, "kind")
+    refuse_others(bars["item"], names, "item")
     if bars.select("item", "step").is_duplicated().any():
         raise ParameterError("a step must occur once in an item, got one twice")
     if bars["after"].is_null().any():
@@ -286,5 +293,4 @@ def _panel(
     ]
     if labels:
         layers.append(rows.mark_text(align="right").encode(x=alt.value(-8), y=y, text="stage:N"))
-    title = alt.TitleParams(cut(item, 40), fontSize=12, offset=8, anchor="start")
-    return layered(*layers).properties(title=title)
+    return layered(*layers).properties(title=panel_title(cut(item, 40)))

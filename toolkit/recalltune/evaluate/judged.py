@@ -36,7 +36,7 @@ def judge(candidates: Candidates) -> Judged:
     ContractError
         If the table was not made from eval cases.
     """
-    if candidates.labels.height == 0:
+    if not candidates.labels.columns:
         raise ContractError("these candidates carry no labels; make them from a case set")
     queries = candidates.queries["query_id"].to_list()
     number = {query_id: row for row, query_id in enumerate(queries)}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from recalltune.errors import ContractError
 from recalltune.evaluate.decide import Decision
 
-__all__ = ["sentence"]
+__all__ = ["about", "sentence"]
 
 FEW_TO_GENERALISE = 20
 
@@ -70,7 +70,7 @@ def _no_winner(d: Decision, names: Sequence[str], metric: str) -> str:
         )
     return (
         f"{stays} This data could have shown a gain of {_value(e.smallest_detectable)} or more; "
-        f"to see {_gain(d, d.target_gain, short=True)} takes about {_round(e.cases_needed):,} "
+        f"to see {_gain(d, d.target_gain, short=True)} takes about {about(e.cases_needed):,} "
         "cases. The default stays."
     )
 
@@ -135,7 +135,13 @@ def _bare(text: str) -> str:
     return text.removeprefix("0") if text.startswith("0.") else text
 
 
-def _round(count: int) -> int:
-    """A count to two significant digits, rounded up: it is an estimate."""
+def about(count: int) -> int:
+    """A count to two significant digits, rounded up: it is an estimate.
+
+    Examples
+    --------
+    >>> about(1234), about(7)
+    (1300, 7)
+    """
     step = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // step) * step

@@ -8,7 +8,7 @@ from typing import Any
 from recalltune.errors import ParameterError, checked, nearest
 from recalltune.pipeline.config import RankingConfig
 
-__all__ = ["addresses", "effective", "get", "resolve", "set_many"]
+__all__ = ["addresses", "effective", "get", "resolve", "set_many", "value_text"]
 
 
 _UNNAMED = {"weights": 1.0, "floors": 0}
@@ -63,6 +63,19 @@ def resolve(config: RankingConfig, address: str) -> str:
 def get(config: RankingConfig, address: str) -> Any:
     """Return the value at an address."""
     return addresses(config)[resolve(config, address)]
+
+
+def value_text(value: Any) -> str:
+    """Return a parameter value as people read it.
+
+    Examples
+    --------
+    >>> value_text(30.0), value_text("weibull"), value_text(None)
+    ('30', 'weibull', 'not set')
+    """
+    if value is None:
+        return "not set"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def effective(config: RankingConfig, address: str) -> Any:

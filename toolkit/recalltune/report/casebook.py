@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from recalltune.candidates.table import Candidates
+from recalltune.candidates.world import DAY_US
+from recalltune.charts import figures
 from recalltune.evaluate.query_views import listed, memories_then
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import rank_gain
@@ -31,8 +32,7 @@ def moment(microseconds: int | None) -> str:
     """A time as it stands in tables, UTC to the minute; a dash where there is none."""
     if microseconds is None:
         return "-"
-    time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
-    return f"{time:%Y-%m-%d %H:%M} UTC"
+    return figures.instant(microseconds)
 
 
 def case_book(journey: Journey) -> Html:
@@ -268,5 +268,5 @@ def _reason(reason: str) -> str:
 def _age(asked: int, event_at: int | None) -> str:
     if event_at is None:
         return "no date"
-    days = max(asked - event_at, 0) / 86_400_000_000
+    days = max(asked - event_at, 0) / DAY_US
     return f"{days:.0f} d" if days >= 10 else f"{days:.1f} d"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from recalltune.charts import figures
@@ -11,6 +9,7 @@ from recalltune.charts.findings import TOO_FEW
 from recalltune.evaluate.comparing import higher_is_better, paired_runs
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import label_of, slices
+from recalltune.pipeline.address import value_text
 from recalltune.report.decision_record import (
     Cost,
     DecisionRecord,
@@ -80,14 +79,16 @@ def decision_rows(record: DecisionRecord) -> list[tuple[str, list[str]]]:
 def decision_table(record: DecisionRecord) -> Html:
     """The decision as an HTML table; every text in it is escaped."""
     rows = [
-        [name, join(el("div", long_text(line)) for line in lines)]
+        # JupyterLab sets table cells flush right; sentences read from the left.
+        [name, join(el("div", long_text(line), align="left") for line in lines)]
         for name, lines in decision_rows(record)
     ]
     return table(["", record.question], rows)
 
 
 def _change_line(change: ParameterChange) -> str:
-    return f"{change.address}: {_plain(change.default)} → {_plain(change.chosen)}{_unit(change)}"
+    before, after = value_text(change.default), value_text(change.chosen)
+    return f"{change.address}: {before} → {after}{_unit(change)}"
 
 
 def _unit(change: ParameterChange) -> str:
@@ -99,14 +100,9 @@ def _unit(change: ParameterChange) -> str:
 def _effect_lines(effect: Effect | None) -> list[str]:
     if effect is None or effect.difference is None:
         return ["nothing was compared"]
-    bounds = (
-        ""
-        if effect.lo is None or effect.hi is None
-        else f" {figures.interval(effect.lo, effect.hi)}"
-    )
+    told = f"{figures.signed(effect.difference)} {figures.bounds(effect.lo, effect.hi)}".strip()
     return [
-        f"{label_of(effect.metric)} {figures.signed(effect.difference)}{bounds}, "
-        f"n = {effect.n}, {effect.basis}",
+        f"{label_of(effect.metric)} {told}, n = {effect.n}, {effect.basis}",
         f"correction: {effect.correction}",
         *_bound(effect),
     ]
@@ -126,12 +122,9 @@ def cost_lines(cost: Cost) -> list[str]:
     """What a choice costs, a line each."""
     if cost.tokens is None:
         return ["not measured: no pair of runs was given"]
-    bounds = (
-        ""
-        if cost.tokens_lo is None or cost.tokens_hi is None
-        else f" {figures.interval(cost.tokens_lo, cost.tokens_hi, decimals=0)}"
-    )
-    lines = [f"{figures.signed(cost.tokens, decimals=0)}{bounds} tokens a query"]
+    bounds = figures.bounds(cost.tokens_lo, cost.tokens_hi, decimals=0)
+    told = f"{figures.signed(cost.tokens, decimals=0)} {bounds}".strip()
+    lines = [f"{told} tokens a query"]
     lines += [
         f"{lost.by} {lost.slice} loses {figures.amount(lost.difference)} "
         f"{figures.interval(lost.lo, lost.hi)}, n = {lost.n}"
@@ -150,7 +143,7 @@ def _open_lines(left: NotDecided) -> list[str]:
     if left.tie_set is not None:
         lines.append(f"{left.tie_set:,} settings cannot be told from the best")
         lines += [
-            f"{address}: {', '.join(_plain(value) for value in values)}"
+            f"{address}: {', '.join(value_text(value) for value in values)}"
             for address, values in left.tie_ranges.items()
             if len(values) > 1
         ]
@@ -161,9 +154,3 @@ def _open_lines(left: NotDecided) -> list[str]:
     if left.cases_needed is not None:
         lines.append(f"about {left.cases_needed:,} cases needed to see 0.01")
     return lines or ["nothing was left open by this comparison"]
-
-
-def _plain(value: Any) -> str:
-    if value is None:
-        return "not set"
-    return f"{value:g}" if isinstance(value, float) else str(value)

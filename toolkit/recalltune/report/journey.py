@@ -140,7 +140,12 @@ def write_report(
         **preset_runs(lab, cases, table, config, names=presets, encoder=encoder),
     }
     known = addresses(config)
-    axes = {address: values for address, values in SMALL_SPACE.items() if address in known}
+    # The charts look for the current default among the values tried, so it is one of them.
+    axes = {
+        address: (*values, *({known[address]} - set(values)))
+        for address, values in SMALL_SPACE.items()
+        if address in known
+    }
     result = choice = None
     splits = set(table.queries["split"].drop_nulls().to_list())
     if axes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recalltune.charts.findings import TOO_FEW
+from recalltune.evaluate.wording import about
 from recalltune.report.html import Html, el, long_text
-from recalltune.report.numbers import about
 from recalltune.report.story import Journey
 
 __all__ = ["limits"]

@@ -14,6 +14,7 @@ from recalltune.charts.findings import TOO_FEW
 from recalltune.evaluate.comparing import higher_is_better
 from recalltune.evaluate.query_views import loss_stages
 from recalltune.evaluate.views import compare, label_of, slices
+from recalltune.pipeline.address import value_text
 from recalltune.report.casebook import case_book
 from recalltune.report.compared import compared
 from recalltune.report.html import (
@@ -28,7 +29,7 @@ from recalltune.report.html import (
     table,
 )
 from recalltune.report.limits import limits
-from recalltune.report.numbers import number, spread, value_of
+from recalltune.report.numbers import number, spread
 from recalltune.report.picture import NO_CONTENDER, NO_SWEEP, Picture
 from recalltune.report.story import Journey
 from recalltune.report.terms import GLOSSARY
@@ -146,8 +147,8 @@ def _sweep(journey: Journey, figures_: Sequence[Html]) -> Html:
     rows = [
         [
             address,
-            ", ".join(value_of(v) for v in values),
-            ", ".join(value_of(v) for v in choice.tie_ranges.get(address, [])),
+            ", ".join(value_text(v) for v in values),
+            ", ".join(value_text(v) for v in choice.tie_ranges.get(address, [])),
         ]
         for address, values in sweep.space.axes.items()
     ]

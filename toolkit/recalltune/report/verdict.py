@@ -9,11 +9,10 @@ import polars as pl
 
 from recalltune.charts import figures
 from recalltune.evaluate.views import label_of
-from recalltune.pipeline.address import effective
+from recalltune.pipeline.address import effective, value_text
 from recalltune.pipeline.config import RankingConfig
 from recalltune.report.decision_table import cost_lines, cost_of
 from recalltune.report.html import Content, Html, el, join, long_text, table
-from recalltune.report.numbers import span, value_of
 from recalltune.report.picture import NO_SWEEP
 from recalltune.report.story import Journey
 
@@ -53,7 +52,7 @@ def verdict(journey: Journey, figures_: Sequence[Html]) -> Html:
         parts.append(el("p", UNCONFIRMED))
     if choice is not None and choice.changes:
         rows = [
-            [address, _in_effect(choice.default, address, old), value_of(new)]
+            [address, _in_effect(choice.default, address, old), value_text(new)]
             for address, (old, new) in choice.changes.items()
         ]
         parts.append(table(["parameter that changes", "current default", "chosen"], rows))
@@ -69,8 +68,8 @@ def _in_effect(config: RankingConfig, address: str, value: Any) -> str:
     # Entries of a mapping (a weight of 1, a floor of 0) are left out as the rule, not unread.
     scalar = address.count(".") == 1
     if scalar and effective(config, address) is None and value is not None:
-        return f"{value_of(value)}, not in use"
-    return value_of(value)
+        return f"{value_text(value)}, not in use"
+    return value_text(value)
 
 
 def _cards(journey: Journey) -> list[Html]:
@@ -96,7 +95,7 @@ def _cards(journey: Journey) -> list[Html]:
             _card(
                 f"{before:,.0f} → {before + tokens.diff:,.0f}",
                 f"tokens a query: {figures.signed(tokens.diff, decimals=0)} "
-                f"{span(tokens.lo, tokens.hi, decimals=0)}",
+                f"{figures.bounds(tokens.lo, tokens.hi, decimals=0)}",
             )
         )
     else:

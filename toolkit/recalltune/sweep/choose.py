@@ -18,7 +18,7 @@ from recalltune.evaluate.decide import Decision, decide
 from recalltune.evaluate.paired import SEED, finite_or_none
 from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
 from recalltune.evaluate.wording import sentence
-from recalltune.pipeline.address import effective, get
+from recalltune.pipeline.address import effective, get, value_text
 from recalltune.pipeline.config import RankingConfig
 from recalltune.sweep.engine import SweepResult
 from recalltune.version import code_digest
@@ -115,7 +115,7 @@ class Choice:
     def _name(self) -> str:
         if not self.changes:
             return "the default"
-        parts = (f"{address} {_plain(new)}" for address, (_, new) in self.changes.items())
+        parts = (f"{address} {value_text(new)}" for address, (_, new) in self.changes.items())
         return ", ".join(parts)
 
     def _heldout(self) -> str:
@@ -297,7 +297,3 @@ def _distances(result: SweepResult) -> NDArray[np.float64]:
         home = place.get(base[address], at[0])
         steps += np.abs(at - home) / max(len(values) - 1, 1)
     return np.stack([changed, steps, np.arange(result.points.height, dtype=float)], axis=1)
-
-
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
