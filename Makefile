@@ -1,6 +1,6 @@
 # `make demo`, `make test` and `make lab` work in a bare clone: they need Python >= 3.11 and make.
 # The environment is a stamp they depend on; it is made once and renewed when its sources change.
-# TORCH_INDEX=https://download.pytorch.org/whl/cpu brings the small CPU build of torch on Linux.
+# TORCH_INDEX=ADDRESS names a further index for torch: one with its small CPU build, on Linux.
 
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \

@@ -41,6 +41,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+_ERROR_COLUMNS = 2_000
+
 Database = Annotated[Path, typer.Option("--db", help="The lab file (DuckDB).")]
 ConfigOption = Annotated[
     str, typer.Option("--config", help="A preset, a TOML file or a production config file.")
@@ -305,7 +307,8 @@ def export(
         return
     setting = _config(config)
     provenance = read_evidence(evidence_beside(Path(config)), setting)
-    _say(str(rt.export(setting, into, to=to, provenance=provenance, dry_run=dry_run)).splitlines())
+    told = str(rt.export(setting, into, to=to, provenance=provenance, dry_run=dry_run))
+    _say([plain(line, columns=_ERROR_COLUMNS) for line in told.split("\n")])
     if provenance.chosen_over == "":
         typer.echo("marked: no evidence stands beside the config; nothing says it is better")
     if db is not None:
@@ -335,12 +338,22 @@ def report(
     typer.echo(str(write_report(lab, cases, _config(config), out, encoder=encoder)))
 
 
+def _say_error(message: str) -> None:
+    # Names of files, keys and ids come from others: none of them may steer the terminal.
+    for number, line in enumerate(message.split("\n")):
+        typer.echo(f"{'' if number else 'error: '}{plain(line, columns=_ERROR_COLUMNS)}", err=True)
+
+
 def main() -> None:
     """Run the command line; bad input ends in one line and exit code 2, never in a traceback."""
     try:
         code = app(standalone_mode=False)
     except RecalltuneError as error:
-        typer.echo(f"error: {error}", err=True)
+        _say_error(str(error))
+        sys.exit(2)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _say_error(f"{where}{error.strerror or type(error).__name__}")
         sys.exit(2)
     except typer.Exit as leaving:
         sys.exit(leaving.exit_code)
@@ -348,6 +361,10 @@ def main() -> None:
         typer.echo("stopped; nothing was half written", err=True)
         sys.exit(130)
     except Exception as error:
+        if isinstance(error, RuntimeError) and "interrupted" in str(error):
+            # DuckDB's own word for ^C; its transaction is as a whole in or out.
+            typer.echo("stopped; nothing was half written", err=True)
+            sys.exit(130)
         if type(error).__module__.startswith(("click", "typer")) and hasattr(
             error, "format_message"
         ):

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.features import features_of
 from recalltune.candidates.propose import exact_cosine, pad_lanes, top
 from recalltune.candidates.settings import Admit, Arms
 from recalltune.candidates.table import (
@@ -22,7 +23,7 @@ from recalltune.candidates.table import (
     Candidates,
     Stamp,
 )
-from recalltune.candidates.world import DAY_US, AccessLog, SpanTable, Worlds
+from recalltune.candidates.world import SpanTable, Worlds
 from recalltune.encode import Encoder, resolve, vectors_for
 from recalltune.errors import ParameterError
 from recalltune.rank.bm25 import PostingIndex
@@ -38,8 +39,6 @@ from recalltune.store import (
 )
 
 __all__ = ["ask", "candidates", "candidates_for"]
-
-CODED = ("layer", "category", "tier", "scope", "origin")
 
 
 class Setup(Protocol):
@@ -116,12 +115,28 @@ def ask(
     scope: str | None = None,
     encoder: Encoder | str | None = None,
 ) -> Candidates:
-    """Return the candidate table of one typed query; asked just after the newest event by default.
+    """Return the candidate table of one typed query.
 
     Parameters
     ----------
+    lab, config, encoder
+        As in `candidates`.
+    text
+        What is asked.
     at
-        Microseconds since 1970, UTC.
+        Microseconds since 1970 UTC; by default just after the newest event of the data.
+    scope
+        Scope that is searched; None searches every scope.
+
+    Returns
+    -------
+    Candidates
+        One row, with the query_id ``query``.
+
+    Raises
+    ------
+    ParameterError
+        If a dense-only config finds no encoder.
     """
     if at is None:
         with lab.reading() as con:
@@ -141,7 +156,19 @@ def candidates_for(
     labels: pl.DataFrame | None = None,
     expectations: Mapping[str, Any] | None = None,
 ) -> Candidates:
-    """Return the candidate table of any queries with the columns of QUERY_COLUMNS."""
+    """Return the candidate table of any queries.
+
+    Parameters
+    ----------
+    lab, config, encoder
+        As in `candidates`.
+    queries
+        Q rows with the columns of QUERY_COLUMNS; ``asked_at`` is set in each.
+    labels
+        query_id, memory_id, role, grade, place: what the queries should, and should not, find.
+    expectations
+        query_id -> what is expected beyond labels.
+    """
     labels = pl.DataFrame() if labels is None else labels
     with lab.reading() as con:
         spans = SpanTable.of(read_spans(con), config.admit.audience)
@@ -161,7 +188,7 @@ def candidates_for(
     span = _padded([row.pop("span") for row in rows], width, -1).astype(np.int64)
     table = {name: _padded([row[name] for row in rows], width, np.nan) for name in rows[0]}
     at = np.broadcast_to(queries["asked_at"].to_numpy()[:, None], span.shape)
-    features, codes, notices = _features(spans, span, at, accesses)
+    features, codes, notices = features_of(spans, span, at, accesses)
     notices |= corpus.notices | {
         "abstained_queries": 0 if asked is None else int((~asked.any(axis=1)).sum()),
         "same_instant": int(np.isin(spans.enters, queries["asked_at"].to_numpy()).sum()),
@@ -261,54 +288,6 @@ def _padded(rows: list[NDArray[Any]], width: int, filler: float) -> NDArray[np.f
     return out
 
 
-def _features(
-    spans: SpanTable, span: NDArray[np.int64], at: NDArray[np.int64], accesses: pl.DataFrame
-) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[str, ...]], dict[str, int]]:
-    valid, row = span >= 0, np.maximum(span, 0)
-    frame = spans.frame
-    age = np.where(valid, (at - spans.event[row]) / DAY_US, np.nan)
-    future = valid & (age < 0)
-    features: dict[str, NDArray[Any]] = {
-        "age_days": np.where(future, 0.0, age),
-        "superseded": np.where(valid, spans.superseded[row] < at, 0).astype(np.float64),
-        "retracted": np.where(valid, spans.retracted[row] < at, 0).astype(np.float64),
-    }
-    for name in ("salience", "confidence"):
-        values = frame[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        features[name] = np.where(valid, values[row], np.nan)
-    for name in ("tokens", "chars"):
-        features[name] = np.where(valid, frame[name].fill_null(0).to_numpy()[row], 0)
-    utf16 = np.array([_utf16_units(text) for text in frame["text"].to_list()], dtype=np.int64)
-    features["utf16_chars"] = np.where(valid, utf16[row] if utf16.size else 0, 0)
-    features["pinned"] = np.where(valid, frame["pinned"].fill_null(value=False).to_numpy()[row], 0)
-    codes = {}
-    for name in CODED:
-        texts = frame[name].fill_null("").to_list()
-        codes[name] = tuple(sorted(set(texts)))
-        lookup = {text: code for code, text in enumerate(codes[name])}
-        coded = np.array([lookup[text] for text in texts], dtype=np.int64)
-        features[name] = np.where(valid, coded[row] if coded.size else -1, -1)
-    ids = frame["memory_id"].to_list()
-    number = {memory_id: position for position, memory_id in enumerate(sorted(set(ids)))}
-    memory = np.array([number[memory_id] for memory_id in ids], dtype=np.int64)
-    used = accesses.filter(pl.col("memory_id").is_in(list(number)))
-    log = AccessLog(
-        np.array([number[m] for m in used["memory_id"].to_list()], dtype=np.int64),
-        used["used_at"].to_numpy().astype(np.int64),
-        len(number),
-    )
-    counts = np.zeros(span.shape)
-    since = np.full(span.shape, np.nan)
-    counts[valid], since[valid] = log.before(memory[span[valid]], at[valid])
-    features |= {"access_count": counts, "days_since_access": since}
-    notices = {
-        "future_timestamps": int(future.sum()),
-        "untimed_candidates": int((valid & np.isnan(age)).sum()),
-        "missing_salience": int((valid & np.isnan(features["salience"])).sum()),
-    }
-    return features, codes, notices
-
-
 def _judgeable(labels: pl.DataFrame, queries: pl.DataFrame, spans: SpanTable) -> pl.DataFrame:
     """Mark labels whose memory did not exist when the query was asked: they judge nothing."""
     if not labels.columns:
@@ -325,11 +304,6 @@ def _judgeable(labels: pl.DataFrame, queries: pl.DataFrame, spans: SpanTable) ->
         for query_id, memory_id in labels.select("query_id", "memory_id").iter_rows()
     ]
     return labels.with_columns(pl.Series("exists", exists, dtype=pl.Boolean))
-
-
-def _utf16_units(text: str) -> int:
-    """Length as JavaScript counts it, which is what production length norms were tuned on."""
-    return len(text) + sum(character > "\uffff" for character in text)
 
 
 def _told(encoder: Encoder | None, arms: Arms) -> str:

@@ -38,7 +38,14 @@ Term = Annotated[str, Field(min_length=1, max_length=1000)]
 
 def _moment(value: Any) -> Any:
     # Strict models take no text for an instant, and JSON has nothing else.
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    moment = datetime.fromisoformat(value)
+    try:
+        in_utc(moment if moment.tzinfo else None)
+    except OverflowError:
+        raise ValueError("must lie in the years 1 to 9999 UTC") from None
+    return moment
 
 
 class EvalCase(Settings):
@@ -56,7 +63,7 @@ class EvalCase(Settings):
     """Named profile of the configuration; none is the plain configuration."""
     scope: str | None = None
     """Scope the question is asked in; none is every scope."""
-    limit: int = Field(default=8, ge=1)
+    limit: int = Field(default=8, ge=1, le=1_000_000)
     """Places, >= 1. Length of the list asked for."""
     targets: tuple[IdPrefix | tuple[IdPrefix, ...], ...] = ()
     """Memories to be shown: ids or unique beginnings; a list inside the list holds alternatives."""
@@ -66,7 +73,7 @@ class EvalCase(Settings):
     """Memories in the order they must be shown in, at least two."""
     expect_content_any: tuple[Term, ...] = ()
     """Terms of which one must occur in what is shown."""
-    expect_top_k: int = Field(default=3, ge=1)
+    expect_top_k: int = Field(default=3, ge=1, le=1_000_000)
     """Places, >= 1. Within these the targets must stand."""
     forbid: tuple[Term, ...] = ()
     """Terms that must not occur in what is shown."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from recalltune.errors import ParameterError
 from recalltune.evaluate.case_file import EvalCase
@@ -18,7 +18,9 @@ __all__ = ["flat_targets", "resolve_id", "with_full_ids"]
 SHOWN = 3
 
 
-def resolve_id(prefix: str, memory_ids: Sequence[str]) -> str:
+def resolve_id(
+    prefix: str, memory_ids: Sequence[str], *, unnamed: Collection[str] = frozenset()
+) -> str:
     """Full id that equals, or alone begins with, the given text.
 
     Parameters
@@ -27,6 +29,8 @@ def resolve_id(prefix: str, memory_ids: Sequence[str]) -> str:
         An id or the beginning of one.
     memory_ids
         All ids, rising.
+    unnamed
+        Ids that resolve but that no message may name: memories nobody was told of.
 
     Returns
     -------
@@ -48,15 +52,18 @@ def resolve_id(prefix: str, memory_ids: Sequence[str]) -> str:
     if matches and (matches[0] == prefix or len(matches) == 1):
         return matches[0]
     if matches:
-        shown = ", ".join(matches[:SHOWN]) + (", ..." if len(matches) > SHOWN else "")
-        msg = f"id {prefix!r} is ambiguous: {shown}"
+        told = [match for match in matches if match not in unnamed]
+        more = ", ..." if len(matches) > min(len(told), SHOWN) else ""
+        msg = f"id {prefix!r} is ambiguous: {', '.join(told[:SHOWN])}{more}"
     else:
-        around = memory_ids[max(0, start - 1) : start + 2]
+        around = [m for m in memory_ids[max(0, start - 1) : start + 2] if m not in unnamed]
         msg = f"id {prefix!r} names no memory; nearest: {', '.join(around) or 'none, no memories'}"
     raise ParameterError(msg)
 
 
-def with_full_ids(case: EvalCase, memory_ids: Sequence[str]) -> EvalCase:
+def with_full_ids(
+    case: EvalCase, memory_ids: Sequence[str], *, unnamed: Collection[str] = frozenset()
+) -> EvalCase:
     """The case with every id written out.
 
     Raises
@@ -67,7 +74,7 @@ def with_full_ids(case: EvalCase, memory_ids: Sequence[str]) -> EvalCase:
     """
 
     def full(prefix: str) -> str:
-        return resolve_id(prefix, memory_ids)
+        return resolve_id(prefix, memory_ids, unnamed=unnamed)
 
     targets = tuple(
         full(target) if isinstance(target, str) else tuple(map(full, target))

@@ -13,6 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
+
 from recalltune.errors import ContractError, ParameterError, SourceError
 from recalltune.evaluate.case_file import EvalCase, in_utc, listed, read_case_file
 from recalltune.evaluate.case_ids import flat_targets, with_full_ids
@@ -105,11 +107,15 @@ def load_cases(lab: Lab, path: str | PathLike[str], *, case_set: str) -> CaseRep
     key = f"{file.resolve().as_posix()}#{case_set}"
     with lab.reading() as con:
         memory_ids = sorted(read_table(con, "memory")["memory_id"].to_list())
+        spans = read_table(con, "memory_span")
         there = read_table(con, "eval_case", case_set=case_set).rows(named=True)
         newest = latest_event_at(con)
     others = [row for row in there if row["file"] != key]
 
-    resolved = _resolved(file, entries, memory_ids, {row["case_id"] for row in others})
+    told = spans.filter(~pl.col("gated") | pl.col("told_at").is_not_null())["memory_id"]
+    unnamed = set(memory_ids) - set(told.to_list())
+    taken = {row["case_id"] for row in others}
+    resolved = _resolved(file, entries, memory_ids, taken, unnamed)
     splits = _splits(file, case_set, resolved, others)
     rows: list[Row] = []
     for case, split in zip(resolved, splits, strict=True):
@@ -134,7 +140,11 @@ def load_cases(lab: Lab, path: str | PathLike[str], *, case_set: str) -> CaseRep
 
 
 def _resolved(
-    file: Path, entries: Sequence[tuple[int, EvalCase]], memory_ids: list[str], taken: set[str]
+    file: Path,
+    entries: Sequence[tuple[int, EvalCase]],
+    memory_ids: list[str],
+    taken: set[str],
+    unnamed: set[str],
 ) -> list[EvalCase]:
     cases, problems = [], []
     for line, case in entries:
@@ -142,7 +152,7 @@ def _resolved(
             if case.name in taken:
                 msg = "name is used already by another file of this case set"
                 raise ParameterError(msg)
-            cases.append(with_full_ids(case, memory_ids))
+            cases.append(with_full_ids(case, memory_ids, unnamed=unnamed))
         except ParameterError as error:
             problems.append(f"{file}:{line}: case {case.name!r}: {error}")
     if problems:

@@ -12,7 +12,7 @@ from recalltune.evaluate.clusters import sessions_of
 from recalltune.evaluate.paired import Paired, paired
 from recalltune.evaluate.run import Evaluation
 
-__all__ = ["check_comparable", "higher_is_better", "paired_runs", "values_of"]
+__all__ = ["check_comparable", "higher_is_better", "paired_runs", "span_of", "values_of"]
 
 
 def paired_runs(
@@ -37,7 +37,7 @@ def paired_runs(
     sessions = sessions_of(a.cases)
     if rows is not None:
         change, sessions = change[rows], [sessions[int(row)] for row in rows]
-    span = _span(metric, change)
+    span = span_of(metric, change)
     return paired(change, sessions, span=span, level=level)
 
 
@@ -68,7 +68,8 @@ def higher_is_better(metric: str) -> bool:
     return parse_metric(metric)[0].better == "higher"
 
 
-def _span(metric: str, change: NDArray[np.float64]) -> float:
+def span_of(metric: str, change: NDArray[np.float64]) -> float:
+    """Width of a column's range: the most that one case can change."""
     if metric == "tokens":
         # Tokens have no bound of their own: the largest change seen stands in for it.
         return float(max(np.nanmax(np.abs(change), initial=0.0), 1.0))

@@ -4,6 +4,9 @@ Only the ranks of labels are needed, never the lists: a whole sweep is ``ranks (
 Ranks are 1-based places in the list that was *shown*; NaN means not shown. A case for which a
 metric is undefined (no target, no hard negative, no order) gets NaN, which the caller counts; a
 case whose list is empty gets 0 and stays in the average.
+
+Every metric takes ranks (..., L), columns of the labels (L,), offsets (N + 1,) and a cutoff in
+places, >= 1, as `ndcg` does, raises as it does, and gives (..., N).
 """
 
 from __future__ import annotations

@@ -176,6 +176,12 @@ def waterfall(
 
     Parameters
     ----------
+    candidates
+        Made for ``config``.
+    config
+        The ranking whose stages are told.
+    query_id
+        One case.
     memories
         What each is called (target, rival) -> memory_id.
 

@@ -38,6 +38,10 @@ DEFAULT_METRICS = (
     "order_violations",
 )
 
+ACCOUNT_SCHEMA = {"query_id": pl.String, "layer": pl.String} | dict.fromkeys(
+    ("candidates", "picked", "dropped", "oversize", "tokens", "cap", "floor"), pl.Int64
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Shown:
@@ -117,7 +121,11 @@ def _accounts(
                 ),
             )
         )
-    return pl.concat(frames).sort("query_id", "layer")
+    if not frames:
+        return pl.DataFrame(schema=ACCOUNT_SCHEMA)
+    # A layer that only later, hidden or foreign memories have is none this query may hear of.
+    seen = (pl.col("candidates") > 0) | pl.col("layer").is_in(config.layers)
+    return pl.concat(frames).filter(seen).sort("query_id", "layer")
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,6 +67,8 @@ def age_strata(
 
     Parameters
     ----------
+    candidates
+        The table that all runs ranked.
     results
         name -> evaluation; the first one is the default.
     chosen

@@ -32,6 +32,7 @@ __all__ = [
     "layers_over_time",
     "rank_gain",
     "slices",
+    "some_rounds",
     "targets",
 ]
 
@@ -209,6 +210,19 @@ def accounts(evaluation: Evaluation) -> pl.DataFrame:
             "candidates", "cap", "floor",
         )
     )  # fmt: skip
+
+
+def some_rounds(candidates: Candidates, evaluation: Evaluation, *, rounds: int) -> pl.DataFrame:
+    """Places and tokens per layer in every n-th case by time, at most ``rounds`` of them.
+
+    Columns as in `accounts`; ``round`` counts the cases taken, from 1.
+    """
+    order = candidates.queries.sort("asked_at", "query_id")["query_id"].to_list()
+    taken = order[:: -(-len(order) // rounds)]
+    number = {query_id: place for place, query_id in enumerate(taken, start=1)}
+    place = pl.col("query_id").replace_strict(number, return_dtype=pl.Int64).alias("round")
+    mine = accounts(evaluation).filter(pl.col("query_id").is_in(taken))
+    return mine.with_columns(place).sort("round", "layer")
 
 
 def layers_over_time(spans: pl.DataFrame) -> pl.DataFrame:

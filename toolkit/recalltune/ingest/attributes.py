@@ -86,16 +86,25 @@ def read_attributes(raw: Mapping[str, Any], notes: Counter[str]) -> Attributes:
         Counter that receives one count per value that was left out or not known.
     """
     found = Attributes()
-    named = {}
+    named: dict[str, tuple[str, Any]] = {}
     for key, value in raw.items():
         name = _CAMEL.sub("_", key).lower().replace("-", "_")
-        named[_SPELLINGS.get(name, name)] = (key, value)
+        name = _SPELLINGS.get(name, name)
+        if name in named:
+            notes[f"{name} given in two spellings, the last one used"] += 1
+            if name == "told_at" and _not_told(named[name][1]):
+                continue  # told or not told: silence is the safe reading
+        named[name] = (key, value)
     for name, (key, value) in named.items():
         _take(found, name, key, value, notes)
     _status(found, named, notes)
     if "at" in named:
         _place_at(found, read_moment(named["at"][1], notes, what="at"))
     return found
+
+
+def _not_told(value: Any) -> bool:
+    return value is None or str(value).strip().lower() in _NOTHING
 
 
 def _take(found: Attributes, name: str, key: str, value: Any, notes: Counter[str]) -> None:
@@ -105,7 +114,7 @@ def _take(found: Attributes, name: str, key: str, value: Any, notes: Counter[str
         found.scope = _text(value, key, notes)
     elif name == "told_at":
         found.gated = True
-        if not (value is None or str(value).strip().lower() in _NOTHING):
+        if not _not_told(value):
             found.told_at = read_moment(value, notes, what=key)
     elif name == "category":
         found.fields[name] = category_of(value, notes)
@@ -180,7 +189,7 @@ def share_of(value: Any, key: str, notes: Counter[str]) -> float | None:
         return None
     try:
         share = float(value) if not isinstance(value, bool) else -1.0
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         share = -1.0
     if 0.0 <= share <= 1.0:
         return share

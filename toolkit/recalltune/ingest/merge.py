@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from datetime import datetime
 
 import duckdb
 
@@ -51,7 +51,9 @@ class Holdings:
     def write(self, con: duckdb.DuckDBPyConnection) -> None:
         """Store what was touched; the rest stays as it is."""
         replace_turns(con, [self.turns[turn] for turn in sorted(self.touched_turns)])
-        spans = [span for memory in sorted(self.touched_spans) for span in self.spans[memory]]
+        spans = [
+            span for memory in sorted(self.touched_spans) for span in stacked(self.spans[memory])
+        ]
         replace_memories(con, list(self.newest.values()), spans)
 
 
@@ -68,15 +70,34 @@ def merge(parsed: Parsed, file: str, held: Holdings) -> int:
 
 
 def stacked(spans: Sequence[MemorySpan]) -> list[MemorySpan]:
-    """Spans of one memory as versions: numbered by time, each leaving when the next is known."""
+    """Spans of one memory as versions: numbered by time, each leaving when a later one enters.
+
+    A version that was never told enters nowhere, so what it replaces stays.
+    """
     if len(spans) == 1 and spans[0].version == 1:
         return list(spans)
-    ordered = sorted(spans, key=lambda span: (span.known_at is not None, span.known_at))
-    closed = [earlier.with_(leaves_at=later.known_at) for earlier, later in pairwise(ordered)]
-    return [
-        span.with_(version=version)
-        for version, span in enumerate([*closed, *ordered[-1:]], start=1)
-    ]
+    ordered = sorted(spans, key=_in_time)
+    versions = [ordered[-1].with_(version=len(ordered))]
+    leaves = _enters(ordered[-1])
+    for version, span in reversed(list(enumerate(ordered[:-1], start=1))):
+        versions.append(span.with_(version=version, leaves_at=leaves))
+        leaves = min((at for at in (leaves, _enters(span)) if at is not None), default=None)
+    return versions[::-1]
+
+
+def _in_time(span: MemorySpan) -> tuple[bool, datetime | None]:
+    return span.known_at is not None, span.known_at
+
+
+def _untold(span: MemorySpan) -> bool:
+    return span.gated and span.told_at is None
+
+
+def _enters(span: MemorySpan) -> datetime | None:
+    """When a later version may be seen: once it is known and told; never if it is not told."""
+    if _untold(span):
+        return None
+    return max((at for at in (span.known_at, span.told_at) if at is not None), default=None)
 
 
 def _merge_turns(parsed: Parsed, file: str, held: Holdings) -> int:
@@ -140,10 +161,12 @@ def _merge_memories(parsed: Parsed, file: str, held: Holdings) -> int:
 
 def _add(claim: Claim, held: Holdings) -> None:
     memory_id = claim.memory.memory_id
-    versions = stacked([*held.spans.get(memory_id, []), claim.span])
+    versions = [*held.spans.get(memory_id, []), claim.span]
     held.spans[memory_id] = versions
     held.touched_spans.add(memory_id)
-    if _same(claim.span, versions[-1]):
+    # What an untold version says of layer, salience or title must not show beside a told text.
+    told = [span for span in versions if not _untold(span)] or versions
+    if max(told, key=_in_time) is claim.span:
         held.newest[memory_id] = claim.memory
 
 

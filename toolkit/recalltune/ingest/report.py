@@ -45,6 +45,18 @@ class ImportReport:
     notices: tuple[str, ...]
     """What was assumed, repaired or looks odd, each with its count."""
 
+    def by_format(self) -> pl.DataFrame:
+        """Return format, files, read, kept, dropped, turns, memories: one row a format."""
+        counts = pl.col("read", "kept", "dropped", "turns", "memories").sum()
+        files = pl.len().cast(pl.Int64).alias("files")
+        return self.frame.group_by("format").agg(files, counts).sort("format")
+
+    def reasons(self) -> pl.DataFrame:
+        """Return reason, count, files: why records were dropped, the most frequent first."""
+        files = pl.col("file").n_unique().cast(pl.Int64).alias("files")
+        counted = self.dropped.group_by("reason").agg(pl.col("count").sum(), files)
+        return counted.sort("count", "reason", descending=[True, False])
+
 
 class Tally:
     """Collects the accounts of the files of one import."""

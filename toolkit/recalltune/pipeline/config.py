@@ -180,7 +180,12 @@ def load_config(source: str | Path) -> RankingConfig:
             f"{path}: a config file may hold {_LARGEST_FILE:,} bytes, got {path.stat().st_size:,}"
         )
         raise SourceError(message)
-    return parse_config(path.read_text(encoding="utf-8"), str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        message = f"{path}:1: not UTF-8 at byte {error.start}"
+        raise SourceError(message) from None
+    return parse_config(text, str(path))
 
 
 def preset_names() -> list[str]:
@@ -208,6 +213,9 @@ def parse_config(text: str, where: str) -> RankingConfig:
     """Read a config from TOML text; ``where`` names it in errors."""
     try:
         values = tomllib.loads(text)
+    except RecursionError:
+        message = f"{where}:1: not TOML: nested too deeply"
+        raise SourceError(message) from None
     except tomllib.TOMLDecodeError as error:
         line = str(error).rpartition("at line ")[2].partition(",")[0]
         message = f"{where}:{line if line.isdigit() else '1'}: not TOML: {error}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -48,20 +49,18 @@ def present(
         time; ``successor`` is named only where the query may see it.
     """
     columns = order[query][order[query] >= 0]
-    asked_at = int(candidates.queries["asked_at"][query])
-    visible = _visible(candidates, asked_at)
     rows = []
     for rank, column in enumerate(columns, start=1):
         span = candidates.spans.row(int(candidates.span[query, column]), named=True)
         status = _status(candidates, query, int(column))
-        successor = span.get("superseded_by") if status == "superseded" else None
+        successor = _successor(candidates, query, span) if status == "superseded" else None
         rows.append(
             {
                 "rank": rank,
                 "layer": span["layer"],
                 "memory_id": span["memory_id"],
                 "status": status,
-                "successor": successor if successor in visible else None,
+                "successor": successor,
                 "text": span["text"],
             }
         )
@@ -78,9 +77,13 @@ def _status(candidates: Candidates, query: int, column: int) -> str:
     return "superseded" if candidates.feature("superseded")[query, column] > 0 else "current"
 
 
-def _visible(candidates: Candidates, asked_at: int) -> set[str]:
-    born = candidates.spans.filter(pl.col("enters_at") < asked_at)
-    return set(born["memory_id"].to_list())
+def _successor(candidates: Candidates, query: int, span: Mapping[str, Any]) -> str | None:
+    """What replaced a span, if it was there by then and a query of this scope may hear of it."""
+    asked_at, scope = candidates.queries.select("asked_at", "scope").row(query)
+    there = (pl.col("memory_id") == span.get("superseded_by")) & (pl.col("enters_at") < asked_at)
+    if scope is not None:
+        there &= pl.col("scope") == span["scope"]
+    return span.get("superseded_by") if candidates.spans.filter(there).height else None
 
 
 def display_lines(display: pl.DataFrame) -> list[str]:

@@ -34,10 +34,13 @@ def write_private(path: Path, content: str | bytes) -> Path:
     Raises
     ------
     ParameterError
-        If the path is a symbolic link.
+        If the path is a symbolic link, a folder or a device.
     """
     if path.is_symlink():
         message = f"{path} is a symbolic link; give the file it points to"
+        raise ParameterError(message)
+    if path.exists() and not path.is_file():
+        message = f"{path} is no plain file, so it is not replaced; give a file name"
         raise ParameterError(message)
     _put(path, content.encode("utf-8") if isinstance(content, str) else content, None)
     return path
@@ -116,7 +119,18 @@ def restore(path: Path) -> None:
     if not backup.is_file() or backup.is_symlink():
         message = f"{backup}:1: no such file; nothing was exported into {path.name}"
         raise SourceError(message)
-    replace_file(path, read_original(backup), before=read_original(path))
+    _refuse_link(path)
+    former, current = read_original(backup), read_original(path)
+    like = path.stat()
+    try:
+        # Of the two only the backup cannot be made again, so until the file holds what the backup
+        # held the backup is not touched.
+        _put(path, former, like)
+        _put(backup, current, like)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        message = f"{path}:1: could not be put back as a whole: {reason}"
+        raise SourceError(message) from error
 
 
 def _refuse_link(path: Path) -> None:

@@ -48,6 +48,12 @@ def replay(
 
     Parameters
     ----------
+    lab
+        An open lab that holds turns.
+    config
+        The ranking.
+    encoder
+        An encoder or its name; None takes the best one installed.
     session
         One session_id; None replays every interactive session.
     scope

@@ -82,11 +82,7 @@ def _imported(journey: Journey) -> Html:
     if report is None:
         return el("p", "The lab had been filled before; what its import dropped stands in the lab.",
                   class_="note")  # fmt: skip
-    by_format = (
-        report.frame.group_by("format", maintain_order=True)
-        .agg(pl.len().alias("files"), pl.col("read", "kept", "dropped", "turns", "memories").sum())
-        .sort("format")
-    )
+    by_format = report.by_format()
     rows: list[Sequence[Content]] = [
         [row["format"], *(f"{row[n]:,}" for n in _COUNTS)] for row in by_format.to_dicts()
     ]
@@ -95,11 +91,10 @@ def _imported(journey: Journey) -> Html:
         table(["source", "files", "read", "kept", "dropped", "turns", "memories"], rows,
               caption="Import: read = kept + dropped", numeric=range(1, 7))
     ]  # fmt: skip
-    reasons = report.dropped.group_by("reason").agg(pl.col("count").sum())
+    reasons = report.reasons().select("reason", "count")
     if reasons.height:
-        ordered = reasons.sort("count", "reason", descending=[True, False])
         parts.append(
-            table(["reason", "records"], [[r, f"{n:,}"] for r, n in ordered.iter_rows()],
+            table(["reason", "records"], [[r, f"{n:,}"] for r, n in reasons.iter_rows()],
                   caption="Dropped, and why", numeric=(1,))
         )  # fmt: skip
     if report.notices:

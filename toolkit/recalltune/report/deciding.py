@@ -20,7 +20,7 @@ import polars as pl
 from recalltune.charts import figures
 from recalltune.charts.findings import TOO_FEW
 from recalltune.errors import ContractError, ParameterError, checked
-from recalltune.evaluate.comparing import check_comparable, higher_is_better, paired_runs
+from recalltune.evaluate.comparing import check_comparable
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import label_of, slices
 from recalltune.pipeline.address import addresses
@@ -35,6 +35,7 @@ from recalltune.report.decision_record import (
     Verdict,
 )
 from recalltune.report.decision_table import cost_of, decision_rows, decision_table
+from recalltune.report.effects import allowed_verdict, effect_of_choice, effect_of_runs
 from recalltune.sweep.choose import Choice
 from recalltune.sweep.engine import SweepResult
 from recalltune.sweep.views import binding
@@ -43,7 +44,6 @@ from recalltune.version import code_digest
 __all__ = ["DecisionCard", "decision"]
 
 IN_SAMPLE = "in sample"
-MARGIN = 0.01
 # Where a claim speaks of quality, in the languages notebooks are written in.
 _QUALITY = (
     "gain", "better", "improv", "rais", "higher", "lower", "cost", "lose", "wors", "更好", "提高",
@@ -139,10 +139,15 @@ def decision(
         check_comparable(default, chosen)
     if choice is not None:
         _check_same_story(choice, default, chosen, sweep)
-    effect = _effect(choice, default, chosen, metric, tuned_on, settings_looked_at)
     deciding = choice.metric if choice else metric
-    cost = Cost() if default is None or chosen is None else cost_of(default, chosen, deciding)
-    allowed = _allowed(choice, effect, cost)
+    effect = None if choice is None else effect_of_choice(choice)
+    cost = Cost()
+    if default is not None and chosen is not None:
+        cost = cost_of(default, chosen, deciding)
+        effect = effect or effect_of_runs(
+            default, chosen, metric, tuned_on=tuned_on, settings_looked_at=settings_looked_at
+        )
+    allowed = allowed_verdict(choice, effect, cost)
     final = _final(verdict, allowed, has_evidence=effect is not None)
     record = checked(
         DecisionRecord,
@@ -154,9 +159,7 @@ def decision(
             "changes": tuple(_changes(choice, default, chosen)) if final == "change" else (),
             "effect": effect,
             "cost": cost,
-            "not_decided": _open(
-                choice, default, chosen, sweep, choice.metric if choice else metric
-            ),
+            "not_decided": _open(choice, default, chosen, sweep, deciding),
             "would_change_it": would_change_it,
             "stamp": _stamp(choice, default, chosen, notebook),
         },
@@ -196,97 +199,6 @@ def _check_same_story(
     if sweep is not None and sweep.sweep_id != choice.sweep_id:
         message = f"the choice comes from sweep {choice.sweep_id}, got sweep {sweep.sweep_id}"
         raise ContractError(message)
-
-
-def _effect(
-    choice: Choice | None,
-    default: Evaluation | None,
-    chosen: Evaluation | None,
-    metric: str,
-    tuned_on: bool | None,
-    settings_looked_at: int,
-) -> Effect | None:
-    if choice is not None:
-        return _effect_of_choice(choice)
-    if default is None or chosen is None:
-        return None
-    if settings_looked_at < 1:
-        message = f"settings_looked_at must be at least 1, got {settings_looked_at}"
-        raise ParameterError(message)
-    level = 1 - 0.05 / settings_looked_at
-    change = paired_runs(default, chosen, metric, level=level)
-    picked = settings_looked_at > 1 if tuned_on is None else tuned_on
-    correction = (
-        "none: one comparison fixed beforehand"
-        if settings_looked_at == 1
-        else f"level {level:.4f} for {settings_looked_at} settings looked at (Bonferroni)"
-    )
-    return Effect(
-        metric=metric,
-        default=default.value(metric),
-        chosen=chosen.value(metric),
-        difference=change.diff,
-        lo=change.lo,
-        hi=change.hi,
-        n=change.n,
-        correction=correction,
-        basis="in sample" if picked else "held out",
-    )
-
-
-def _effect_of_choice(choice: Choice) -> Effect:
-    held = choice.heldout
-    at_least = choice.decision.evidence.lower if choice.changes else None
-    if held is not None and choice.changes:
-        return Effect(
-            metric=choice.metric,
-            default=held.mean_a,
-            chosen=held.mean_b,
-            difference=held.mean,
-            lo=held.lo,
-            hi=held.hi,
-            n=held.n,
-            correction="none needed: held out, scored once; the sweep itself passed max-T",
-            basis="held out",
-            at_least=at_least,
-        )
-    d = choice.decision
-    sign = 1.0 if d.direction == "higher" else -1.0
-    # Only the lower bound of the improvement allows for all settings; the upper is pointwise.
-    low = d.evidence.lower if d.evidence.sd else d.evidence.interval.low
-    bounds = sorted((sign * low, sign * max(d.evidence.interval.high, low)))
-    finite = all(abs(bound) < float("inf") for bound in bounds)
-    return Effect(
-        metric=choice.metric,
-        default=float(d.means[d.default]),
-        chosen=float(d.means[d.subject]),
-        difference=sign * d.evidence.gain,
-        lo=bounds[0] if finite else None,
-        hi=bounds[1] if finite else None,
-        n=d.n_cases,
-        correction=f"max-T over {d.n_settings - 1:,} settings in the bound that faces the default",
-        basis="in sample",
-        at_least=at_least,
-    )
-
-
-def _allowed(choice: Choice | None, effect: Effect | None, cost: Cost) -> Verdict:
-    """The strongest verdict the evidence bears."""
-    if choice is not None:
-        if choice.decision.verdict == "few_clusters":
-            return "cannot decide"
-        if choice.decision.verdict == "winner" and choice.changes:
-            return "change"
-        return "keep"
-    if effect is None or effect.lo is None or effect.hi is None or effect.n < TOO_FEW:
-        return "cannot decide"
-    worst = effect.lo if higher_is_better(effect.metric) else -effect.hi
-    if worst > 0:
-        return "change"
-    saves = cost.tokens_hi is not None and cost.tokens_hi < 0
-    if saves and worst > -MARGIN:
-        return "change"
-    return "keep"
 
 
 def _final(verdict: Verdict | None, allowed: Verdict, *, has_evidence: bool) -> Verdict:

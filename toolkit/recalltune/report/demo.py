@@ -26,15 +26,10 @@ from recalltune.production.export import export
 from recalltune.production.provenance import Provenance
 from recalltune.production.recallnest_file import import_recallnest
 from recalltune.production.replacing import write_private
-from recalltune.report.journey import (
-    METRICS,
-    Journey,
-    preset_runs,
-    write_journey,
-    write_picture,
-)
+from recalltune.report.journey import METRICS, preset_runs, write_journey, write_picture
 from recalltune.report.picture import Picture
 from recalltune.report.pictures import layer_profile
+from recalltune.report.story import Journey
 from recalltune.report.terminal import choice_lines, import_lines, interval
 from recalltune.report.text import plain
 from recalltune.store import Lab, data_digest, open, read_cases, read_memories, read_spans

@@ -29,7 +29,6 @@ from recalltune.sweep.space import Space
 
 __all__ = [
     "METRICS",
-    "Journey",
     "preset_runs",
     "write_journey",
     "write_picture",
@@ -63,6 +62,10 @@ def write_journey(
 
     Parameters
     ----------
+    journey
+        What is told.
+    out
+        Folder, made where it is missing.
     page_name
         File name of the page.
     drawn
@@ -178,6 +181,10 @@ def preset_runs(
 
     Parameters
     ----------
+    lab, cases, encoder
+        As in `write_report`.
+    config
+        The current default; a preset that ranks as it does is left out.
     table
         The candidates of ``config``; used again by presets with the same admit and arms.
     names

@@ -17,7 +17,7 @@ from recalltune import charts
 from recalltune.charts import Measure, Stamp
 from recalltune.charts.findings import TOO_FEW
 from recalltune.evaluate.query_views import loss_stages
-from recalltune.evaluate.views import accounts, age_strata, compare, layers_over_time
+from recalltune.evaluate.views import age_strata, compare, layers_over_time, some_rounds
 from recalltune.report.case_pictures import case_flips, flow_of, score_of_one
 from recalltune.report.picture import Picture, in_sample, measure_of
 from recalltune.report.story import Journey
@@ -59,6 +59,8 @@ def pictures(journey: Journey, *, drawn: Sequence[Picture] = ()) -> Iterator[Pic
 
     Parameters
     ----------
+    journey
+        What is drawn.
     drawn
         Pictures that exist already; they are not made again.
     """
@@ -131,16 +133,11 @@ def _ages(journey: Journey) -> Any:
 
 
 def _quotas(journey: Journey) -> Any:
-    frame = accounts(journey.default)
-    order = journey.candidates.queries.sort("asked_at", "query_id")["query_id"].to_list()
-    step = -(-len(order) // ROUNDS)
-    place = {query_id: at for at, query_id in enumerate(order[::step], start=1)}
-    some = frame.filter(pl.col("query_id").is_in(list(place))).with_columns(
-        pl.col("query_id").replace_strict(place, return_dtype=pl.Int64).alias("round")
-    )
-    which = f"every {step}th of {len(order)} cases, by time" if step > 1 else "all cases, by time"
+    cases = journey.candidates.queries.height
+    step = -(-cases // ROUNDS)
+    which = f"every {step}th of {cases} cases, by time" if step > 1 else "all cases, by time"
     return charts.quota_account(
-        some.sort("round", "layer"),
+        some_rounds(journey.candidates, journey.default, rounds=ROUNDS),
         round_name="case",
         detail=f"{journey.default_name}; {which}.",
         stamp=journey.stamp(journey.default.config),

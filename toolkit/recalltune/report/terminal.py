@@ -87,11 +87,9 @@ def import_lines(report: ImportReport) -> list[str]:
         f"({total['turns']:,} turns, {total['memories']:,} memories)    "
         f"{total['dropped']:,} dropped"
     ]
-    reasons = report.dropped.group_by("reason", maintain_order=True).agg(pl.col("count").sum())
+    reasons = report.reasons().select("reason", "count")
     if reasons.height:
-        told = ", ".join(
-            f"{r} {n:,}" for r, n in reasons.sort("count", descending=True).iter_rows()
-        )
+        told = ", ".join(f"{reason} {count:,}" for reason, count in reasons.iter_rows())
         lines.append(plain(f"dropped: {told}", columns=4 * _COLUMNS))
     if report.notices:
         lines.append(plain(f"noticed: {'; '.join(report.notices)}", columns=4 * _COLUMNS))
@@ -124,6 +122,8 @@ def choice_lines(
 
     Parameters
     ----------
+    choice
+        From `choose`.
     columns
         Width of a line.
     ties

@@ -42,19 +42,24 @@ _FORGET = (
     _HAND_OVER.format(table="turn"),
     "delete from turn where file = $file",
     _HAND_OVER.format(table="memory_span"),
-    # An edit closed the span before it; without the edit that span is open again.
+    # A later version closed the spans before it; without it the next one left does, or none.
     """
-    update memory_span as old set leaves_at = null
+    update memory_span as old set leaves_at = (
+        select min(later.enters_at) from memory_span later
+        where later.memory_id = old.memory_id and later.version > old.version
+          and later.file <> $file)
     where old.file <> $file and exists (
         select 1 from memory_span gone
         where gone.file = $file and gone.memory_id = old.memory_id
-          and gone.version = old.version + 1 and gone.known_at = old.leaves_at)
+          and gone.version > old.version)
     """,
     "delete from memory_span where file = $file",
     "delete from memory where not exists (from memory_span s where s.memory_id = memory.memory_id)",
     """
     update memory set text_hash = newest.text_hash
-    from (select memory_id, max_by(text_hash, version) as text_hash
+    from (select memory_id,
+                 coalesce(max_by(text_hash, version) filter (not (gated and told_at is null)),
+                          max_by(text_hash, version)) as text_hash
           from memory_span group by memory_id) newest
     where newest.memory_id = memory.memory_id and newest.text_hash <> memory.text_hash
     """,
@@ -85,10 +90,10 @@ _DELETE_MEMORIES = "delete from memory using wanted where wanted.id = memory.mem
 _SETTLE = """
 update memory_span set
     superseded_at = case when m.status = 'superseded'
-                         then coalesce(m.superseded_at, successor.known_at) end,
+                         then coalesce(m.superseded_at, successor.enters_at) end,
     retracted_at = case when m.status = 'retracted' then m.retracted_at end
 from memory m left join (
-    select memory_id, min(known_at) as known_at from memory_span group by memory_id
+    select memory_id, min(enters_at) as enters_at from memory_span group by memory_id
 ) successor on successor.memory_id = m.superseded_by
 where m.memory_id = memory_span.memory_id
 """
@@ -167,8 +172,9 @@ def replace_memories(
 def settle_spans(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """Derive from the latest states when each span was superseded or retracted; count loose ends.
 
-    A supersession without a time takes effect when its successor became known. One whose time
-    nobody knows is never applied backwards: the memory stays current in a replay, and is counted.
+    A supersession without a time takes effect when its successor may be seen: one that was never
+    told replaces nothing. One whose time nobody knows is never applied backwards: the memory stays
+    current in a replay, and is counted.
     """
     con.execute(_SETTLE)
     dangling, undated = con.sql(_LOOSE_ENDS).fetchall()[0]

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from recalltune.errors import ContractError, RecalltuneError
-from recalltune.store.schema import SCHEMA, SCHEMA_NUMBER
+from recalltune.store.schema import ORDER_KEYS, SCHEMA, SCHEMA_NUMBER
 
 __all__ = ["Lab", "LockedError", "open"]
 
@@ -24,6 +24,11 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "TimeZone": "UTC",
 }
+_EVERYTHING = """
+select table_name from duckdb_tables()
+union all select view_name from duckdb_views() where not internal
+order by 1
+"""
 _UNREADABLE = (
     "not a valid DuckDB",
     "version number",  # made by another DuckDB
@@ -125,18 +130,13 @@ def _create(lab: Lab) -> None:
 def _schema_number(lab: Lab) -> int | None:
     """Schema number of the file, checked; none if it holds no table at all."""
     with lab.reading() as con:
-        tables = {name for (name,) in con.sql("select table_name from duckdb_tables()").fetchall()}
+        tables = {name for (name,) in con.sql(_EVERYTHING).fetchall()}
         if not tables:
             return None
-        rows = (
-            con.sql("select number from schema_number order by number").fetchall()
-            if "schema_number" in tables
-            else []
-        )
-    if not rows:
+        number = _read_number(con) if "schema_number" in tables else None
+    if number is None or (number == SCHEMA_NUMBER and not tables >= set(ORDER_KEYS)):
         msg = f"{lab.path} is a DuckDB file but not a lab (no schema_number); give another path"
         raise ContractError(msg)
-    number = int(rows[-1][0])
     if number != SCHEMA_NUMBER:
         age = "older" if number < SCHEMA_NUMBER else "newer"
         msg = (
@@ -146,6 +146,14 @@ def _schema_number(lab: Lab) -> int | None:
         )
         raise ContractError(msg)
     return number
+
+
+def _read_number(con: duckdb.DuckDBPyConnection) -> int | None:
+    try:
+        rows = con.sql("select max(try_cast(number as integer)) from schema_number").fetchall()
+    except duckdb.BinderException:
+        return None  # a table of that name in a database of another program
+    return None if rows[0][0] is None else int(rows[0][0])
 
 
 def _commit(con: duckdb.DuckDBPyConnection) -> None:
@@ -159,13 +167,13 @@ def _commit(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _refuse_links(file: Path) -> None:
+    if file.is_dir() and not file.is_symlink():
+        msg = f"{file} is a folder; give a file in it, such as {file / 'lab.duckdb'}"
+        raise ContractError(msg)
     for path in (file, file.with_name(file.name + ".wal")):
         if path.is_symlink():
             msg = f"{path} is a symbolic link; give the file it points to ({path.readlink()})"
             raise ContractError(msg)
-    if file.is_dir():
-        msg = f"{file} is a folder; give a file in it, such as {file / 'lab.duckdb'}"
-        raise ContractError(msg)
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:

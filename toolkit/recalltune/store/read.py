@@ -95,7 +95,8 @@ order by asked_at nulls first, query_id
 _LATEST = """
 select max(epoch_us(happened)) from (
     select unnest([known_at, told_at, leaves_at, superseded_at, retracted_at]) as happened
-    from memory_span where $scope is null or scope = $scope
+    from memory_span
+    where ($scope is null or scope = $scope) and not (gated and told_at is null)
     union all
     select unnest([said_at, told_at]) from turn where $scope is null or scope = $scope
     union all
@@ -175,7 +176,8 @@ def latest_event_at(con: duckdb.DuckDBPyConnection, scope: str | None = None) ->
     """Microseconds since 1970 UTC of the newest event in the data; none if nothing has a time.
 
     Births, tellings, ends, status changes, turns and accesses count; with a ``scope`` only that
-    scope's spans and turns. A plan's ``event_at`` in the future does not.
+    scope's spans and turns. A plan's ``event_at`` in the future does not, nor anything about a
+    span that was never told: the default time of a question must not betray it.
     """
     value = con.sql(_LATEST, params={"scope": scope}).fetchall()[0][0]
     return None if value is None else int(value)

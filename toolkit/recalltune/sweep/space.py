@@ -6,6 +6,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ __all__ = ["LARGEST_GRID", "Space", "load_space"]
 
 LARGEST_GRID = 200_000
 """Points above which a grid has to be confirmed."""
+_LARGEST_END = 1e15
+"""Of a range: beyond it neighbouring decimals are the same float."""
 
 
 class Space:
@@ -97,11 +100,15 @@ def _points(address: str, values: Sequence[Any] | Mapping[str, float]) -> tuple[
 
 
 def _decimal_range(address: str, start: float, stop: float, step: float) -> tuple[float, ...]:
-    if not (math.isfinite(start) and math.isfinite(stop) and step > 0 and stop >= start):
-        seen = f"{step}, {start}, {stop}"
-        message = f"axis {address!r}: a range needs step > 0 and start <= stop, got {seen}"
+    ends = (start, stop, step)
+    numbers = all(type(v) in (int, float) and abs(v) < _LARGEST_END for v in ends)
+    if not numbers or step <= 0 or stop < start or (stop - start) / step >= LARGEST_GRID:
+        message = (
+            f"axis {address!r}: a range needs numbers with step > 0, start <= stop and at most "
+            f"{LARGEST_GRID:,} points, got start {start!r}, stop {stop!r}, step {step!r}"
+        )
         raise ParameterError(message)
-    decimals = max(len(repr(float(v)).rpartition(".")[2]) for v in (start, step))
+    decimals = max(-int(Decimal(repr(v)).as_tuple().exponent) for v in (start, step))
     count = math.floor((stop - start) / step + 1e-9) + 1
     return tuple(round(start + index * step, decimals) for index in range(count))
 
@@ -114,7 +121,7 @@ def load_space(path: str | Path) -> Space:
         raise ParameterError(message)
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         message = f"{path}:1: not TOML: {error}"
         raise SourceError(message) from None
     axes = table.get("space")

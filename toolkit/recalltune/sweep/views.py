@@ -57,6 +57,8 @@ def line(
 
     Parameters
     ----------
+    result
+        From `sweep`.
     axis
         Address of one axis of the sweep.
     metric
@@ -112,6 +114,8 @@ def surface(
 
     Parameters
     ----------
+    result
+        From `sweep`.
     x, y
         Addresses of two axes.
     metric
