@@ -79,11 +79,14 @@ def _status(candidates: Candidates, query: int, column: int) -> str:
 
 def _successor(candidates: Candidates, query: int, span: Mapping[str, Any]) -> str | None:
     """What replaced a span, if it was there by then and a query of this scope may hear of it."""
+    successor = span.get("superseded_by")
+    if successor is None:
+        return None
     asked_at, scope = candidates.queries.select("asked_at", "scope").row(query)
-    there = (pl.col("memory_id") == span.get("superseded_by")) & (pl.col("enters_at") < asked_at)
+    there = (pl.col("memory_id") == successor) & (pl.col("enters_at") < asked_at)
     if scope is not None:
         there &= pl.col("scope") == span["scope"]
-    return span.get("superseded_by") if candidates.spans.filter(there).height else None
+    return successor if candidates.spans.filter(there).height else None
 
 
 def display_lines(display: pl.DataFrame) -> list[str]:
