@@ -275,8 +275,8 @@ SESSIONS = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=40)
 
 @given(SESSIONS)
 def test_splits_are_whole_sessions_the_same_in_any_order(sessions: list[str]) -> None:
-    split = dict(zip(sessions, hold_out("x", sessions, [None] * len(sessions)), strict=True))
-    back = hold_out("x", sessions[::-1], [None] * len(sessions))
+    split = dict(zip(sessions, hold_out(sessions, [None] * len(sessions)), strict=True))
+    back = hold_out(sessions[::-1], [None] * len(sessions))
     assert [split[s] for s in sessions[::-1]] == back
     held = sum(split[s] == "held_out" for s in sessions)
     if len(set(sessions)) == 1:
@@ -290,7 +290,7 @@ def test_splits_are_whole_sessions_the_same_in_any_order(sessions: list[str]) ->
 
 def test_a_session_fixed_in_both_splits_is_refused() -> None:
     with pytest.raises(ContractError, match="session 's' must lie in one split"):
-        hold_out("x", ["s", "s"], ["tune", "held_out"])
+        hold_out(["s", "s"], ["tune", "held_out"])
 
 
 def test_the_schema_names_every_key_as_files_spell_it() -> None:

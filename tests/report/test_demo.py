@@ -73,7 +73,9 @@ def test_the_figures_add_up(told: tuple[list[str], Path]) -> None:
     assert counted["read"] == counted["kept"] + counted["dropped"]
     assert f"{counted['read']} read" in lines[0]
     layers = next(line for line in lines if "superseded" in line and "project" in line)
-    assert sum(map(int, re.findall(r"[a-z] (\d+)", layers.split("superseded")[0]))) == 606  # of 612 kept, 6 were never told
+    assert (
+        sum(map(int, re.findall(r"[a-z] (\d+)", layers.split("superseded")[0]))) == 606
+    )  # of 612 kept, 6 were never told
     choice = record["choice"]
     assert choice["settings"] == record["sweep"]["settings"]
     assert choice["held_out"]["n"] <= 71

@@ -202,6 +202,9 @@ def explain(
     row = table.position(case_id)
     order = rt.rank(table, setting).order
     display = present(table, order, row, layers=setting.layers)
+    if display.height == 0:
+        typer.echo(f"nothing is shown: {int(table.valid.sum())} candidates at that time")
+        return
     _say([plain(line, columns=100) for line in display_lines(display)])
     for memory_id in display.sort("rank")["memory_id"].head(top).to_list():
         rows = evidence.filter(pl.col("memory_id") == memory_id).sort("step")

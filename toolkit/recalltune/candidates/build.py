@@ -25,7 +25,7 @@ from recalltune.candidates.table import (
 )
 from recalltune.candidates.world import SpanTable, Worlds
 from recalltune.encode import Encoder, resolve, vectors_for
-from recalltune.errors import ParameterError
+from recalltune.errors import ParameterError, nearest
 from recalltune.rank.bm25 import PostingIndex
 from recalltune.rank.tokens import TOKENIZERS
 from recalltune.store import (
@@ -136,7 +136,7 @@ def ask(
     Raises
     ------
     ParameterError
-        If a dense-only config finds no encoder.
+        If a dense-only config finds no encoder, or no told memory is in the scope.
     """
     if at is None:
         with lab.reading() as con:
@@ -144,7 +144,14 @@ def ask(
     row: dict[str, Any] = dict.fromkeys(QUERY_COLUMNS)
     row |= {"query_id": "query", "text": text, "asked_at": at, "scope": scope}
     queries = pl.DataFrame([row], schema=dict(QUERY_COLUMNS))
-    return candidates_for(lab, queries, config, encoder=encoder)
+    table = candidates_for(lab, queries, config, encoder=encoder)
+    known = table.spans["scope"].drop_nulls().unique().to_list()
+    family = config.admit.scope_match == "family"
+    if scope is not None and scope not in known:
+        if not (family and any(one.startswith(scope) for one in known)):
+            message = f"scope {scope!r} holds no memory; {nearest(scope, known)}"
+            raise ParameterError(message)
+    return table
 
 
 def candidates_for(

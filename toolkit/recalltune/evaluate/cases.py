@@ -174,7 +174,7 @@ def _splits(
         sessions.append(f"session {row['session']}" if row["session"] else f"case {row['case_id']}")
         given.append(row["split"])
     try:
-        return hold_out(case_set, sessions, given)[: len(cases)]
+        return hold_out(sessions, given)[: len(cases)]
     except ContractError as error:
         msg = f"{file}:1: {error}"
         raise SourceError(msg) from None

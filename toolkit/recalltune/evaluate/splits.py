@@ -14,7 +14,6 @@ Split = Literal["tune", "held_out"]
 
 
 def hold_out(
-    case_set: str,
     sessions: Sequence[str],
     given: Sequence[Split | None],
     *,
@@ -22,14 +21,12 @@ def hold_out(
 ) -> list[Split]:
     """Split cases by whole sessions, the same way every time and on every machine.
 
-    Sessions are taken in the order of the SHA-256 of case set and session until at least a third
-    of all cases is held out. A split given for one case holds for its session. The last session
+    Sessions are taken in the order of the SHA-256 of their ids until at least a third of all cases
+    is held out, so a set that is loaded under another name keeps its split. A split given for one case holds for its session. The last session
     left for tuning is never taken.
 
     Parameters
     ----------
-    case_set
-        Name of the set, so that two sets do not hold out the same sessions.
     sessions
         length N, session of each case.
     given
@@ -49,7 +46,7 @@ def hold_out(
 
     Examples
     --------
-    >>> hold_out("demo", ["a", "a", "b", "c"], ["held_out", None, None, None])
+    >>> hold_out(["a", "a", "b", "c"], ["held_out", None, None, None])
     ['held_out', 'held_out', 'tune', 'tune']
     """
     split: dict[str, Split] = {}
@@ -59,7 +56,7 @@ def hold_out(
             raise ContractError(msg)
     size = {session: sessions.count(session) for session in dict.fromkeys(sessions)}
     held = sum(size[session] for session, fixed in split.items() if fixed == "held_out")
-    free = sorted((s for s in size if s not in split), key=lambda s: _draw(case_set, s))
+    free = sorted((s for s in size if s not in split), key=_draw)
     tunes = sum(fixed == "tune" for fixed in split.values()) + len(free)
     for session in free:
         take = held < share * len(sessions) and tunes > 1
@@ -69,5 +66,5 @@ def hold_out(
     return [split[session] for session in sessions]
 
 
-def _draw(case_set: str, session: str) -> tuple[str, str]:
-    return hashlib.sha256(f"{case_set}\n{session}".encode()).hexdigest(), session
+def _draw(session: str) -> tuple[str, str]:
+    return hashlib.sha256(session.encode()).hexdigest(), session

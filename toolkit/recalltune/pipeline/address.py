@@ -8,7 +8,7 @@ from typing import Any
 from recalltune.errors import ParameterError, checked, nearest
 from recalltune.pipeline.config import RankingConfig
 
-__all__ = ["addresses", "effective", "get", "resolve", "set_many", "value_text"]
+__all__ = ["addresses", "effective", "get", "is_read", "resolve", "set_many", "value_text"]
 
 
 _UNNAMED = {"weights": 1.0, "floors": 0}
@@ -76,6 +76,12 @@ def value_text(value: Any) -> str:
     if value is None:
         return "not set"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def is_read(config: RankingConfig, address: str) -> bool:
+    """Whether the stage at a full address reads that parameter, as its other parameters stand."""
+    root, field_name, *_ = address.split(".")
+    return field_name in config.stage(root).canonical()
 
 
 def effective(config: RankingConfig, address: str) -> Any:

@@ -224,8 +224,8 @@ def _shortened(exported: Sequence[str]) -> list[str]:
 
 def _layers(lab: Lab) -> list[str]:
     with lab.reading() as con:
-        told = read_spans(con).filter(pl.col("enters_at").is_not_null())["memory_id"].to_list()
-        memories = read_memories(con).filter(pl.col("memory_id").is_in(told))
+        visible = read_spans(con).filter(pl.col("enters_at").is_not_null())["memory_id"]
+        memories = read_memories(con).filter(pl.col("memory_id").is_in(visible.to_list()))
     counted = memories.group_by("layer").agg(pl.len()).sort("len", descending=True)
     told = "   ".join(f"{layer} {count}" for layer, count in counted.iter_rows())
     superseded = memories.filter(pl.col("status") == "superseded").height

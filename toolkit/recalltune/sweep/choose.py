@@ -18,7 +18,7 @@ from recalltune.evaluate.decide import Decision, decide
 from recalltune.evaluate.paired import SEED, finite_or_none
 from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
 from recalltune.evaluate.wording import sentence
-from recalltune.pipeline.address import effective, get, value_text
+from recalltune.pipeline.address import effective, get, is_read, value_text
 from recalltune.pipeline.config import RankingConfig
 from recalltune.sweep.engine import SweepResult
 from recalltune.version import code_digest
@@ -92,6 +92,8 @@ class Choice:
     chosen: RankingConfig
     changes: dict[str, tuple[Any, Any]]
     """address -> (default, chosen), for the axes that differ."""
+    subject_changes: dict[str, tuple[Any, Any]]
+    """The same for the setting that the numbers describe: the chosen one, or the best tried."""
     tie_ranges: dict[str, list[Any]]
     """address -> the values that occur among settings that cannot be told from the best."""
     heldout: Difference | None
@@ -105,18 +107,10 @@ class Choice:
         """Return the decision in words, the held-out result included."""
         names = ["setting"] * self.decision.n_settings
         names[self.decision.default] = "the default"
-        names[self.decision.subject] = self._name()
-        names[self.decision.chosen] = (
-            "the default" if self.decision.verdict != "winner" else self._name()
-        )
+        names[self.decision.subject] = _named(self.subject_changes)
+        names[self.decision.chosen] = _named(self.changes)
         told = sentence(self.decision, names, metric_label(self.metric))
         return f"{told} {self._heldout()}"
-
-    def _name(self) -> str:
-        if not self.changes:
-            return "the default"
-        parts = (f"{address} {value_text(new)}" for address, (_, new) in self.changes.items())
-        return ", ".join(parts)
 
     def _heldout(self) -> str:
         if self.heldout is None:
@@ -194,6 +188,11 @@ class Choice:
         }
 
 
+def _named(changes: dict[str, tuple[Any, Any]]) -> str:
+    parts = (f"{address} {value_text(new)}" for address, (_, new) in changes.items())
+    return ", ".join(parts) or "the default"
+
+
 def choose(
     result: SweepResult,
     metric: str = "ndcg@10",
@@ -238,6 +237,7 @@ def choose(
         default=result.base,
         chosen=chosen,
         changes=_changes(result, decision.chosen),
+        subject_changes=_changes(result, decision.subject),
         tie_ranges=_ranges(result, decision.ties),
         heldout=held,
         tuned_on=result.cases.height,
@@ -275,11 +275,13 @@ def _changes(result: SweepResult, point: int) -> dict[str, tuple[Any, Any]]:
 
 
 def _ranges(result: SweepResult, ties: tuple[int, ...]) -> dict[str, list[Any]]:
-    rows = result.points[list(ties)]
+    """Values in effect among the ties; where a setting does not read an axis, it has none."""
     found = {}
-    for address in result.space.axes:
-        values = [json.loads(text) for text in rows[address].unique().to_list()]
-        found[address] = sorted(values, key=lambda v: (v is None, isinstance(v, str), v or 0))
+    for address, declared in result.space.axes.items():
+        tied = [result.configs[point] for point in ties]
+        read = [get(config, address) for config in tied if is_read(config, address)]
+        kept = [value for value in (*declared, get(result.base, address)) if value in read]
+        found[address] = list(dict.fromkeys(kept))
     return found
 
 

@@ -146,17 +146,17 @@ def sweep(
     for metric in metrics:
         parse_metric(metric)
     check_setup(candidates, config)
-    space = space.resolved(config)
-    for address in space.axes:
-        if address.partition(".")[0] in ("admit", "arms"):
-            message = f"axis {address!r} changes the candidates; build one table a value instead"
-            raise ParameterError(message)
     if space.size > largest:
         message = (
             f"the grid has {space.size:,} points, more than {largest:,}; "
             f"pass largest={space.size} to confirm"
         )
         raise ParameterError(message)
+    space = space.resolved(config)
+    for address in space.axes:
+        if address.partition(".")[0] in ("admit", "arms"):
+            message = f"axis {address!r} changes the candidates; build one table a value instead"
+            raise ParameterError(message)
     if split is not None:
         candidates = in_split(candidates, split)
     configs, rows, merged = distinct(config, space)
