@@ -17,6 +17,7 @@ from typing import Any
 
 from recalltune.errors import SourceError
 from recalltune.ingest.attributes import category_of, read_attributes, share_of, tags_of
+from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.json_source import json_document
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Claim, Parsed, Settings, claim_of
@@ -96,7 +97,9 @@ def _claim(
     if not isinstance(text, str) or not text.strip():
         return "record without a text"
     extra = record.get("sourceMetadata")
-    found = read_attributes(extra if isinstance(extra, dict) else {}, parsed.notes)
+    if reason := misplaced_rule(record, extra):
+        return reason
+    found = read_attributes(extra or {}, parsed.notes)
     if found.problem:
         return found.problem
     title = record.get("title")

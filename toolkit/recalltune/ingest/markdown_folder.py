@@ -15,6 +15,7 @@ from typing import Any
 from recalltune.errors import SourceError, nearest
 from recalltune.ingest.attributes import ATTRIBUTE_NAMES, Attributes, read_attributes
 from recalltune.ingest.front_matter import split_front_matter
+from recalltune.ingest.gate import refuse_unread_rule
 from recalltune.ingest.markdown_blocks import Block, markdown_blocks
 from recalltune.ingest.moments import dated_name
 from recalltune.ingest.parsed import Parsed, Settings, claim_of
@@ -62,6 +63,7 @@ def read_markdown(path: Path, file: str, inside: str, settings: Settings) -> Par
     blocks = markdown_blocks(lines, first=first, timed=day is not None)
     for number, block in enumerate(blocks, start=1):
         body, own_id, pairs = _braces(block, file)
+        refuse_unread_rule(f"{block.heading or ''}\n{body}", f"{file}:{block.line}")
         if not body:
             parsed.drop("empty item", block.line)
             continue
