@@ -1,4 +1,4 @@
-"""The gate fails closed: a telling rule in the wrong place stops the import, or drops the record."""
+"""The gate fails closed: a telling rule in the wrong place is never read as told."""
 
 from __future__ import annotations
 

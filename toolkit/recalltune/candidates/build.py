@@ -146,12 +146,16 @@ def ask(
     queries = pl.DataFrame([row], schema=dict(QUERY_COLUMNS))
     table = candidates_for(lab, queries, config, encoder=encoder)
     known = table.spans["scope"].drop_nulls().unique().to_list()
-    family = config.admit.scope_match == "family"
-    if scope is not None and scope not in known:
-        if not (family and any(one.startswith(scope) for one in known)):
-            message = f"scope {scope!r} holds no memory; {nearest(scope, known)}"
-            raise ParameterError(message)
+    if scope is not None and not _holds(config.admit, scope, known):
+        message = f"scope {scope!r} holds no memory; {nearest(scope, known)}"
+        raise ParameterError(message)
     return table
+
+
+def _holds(admit: Admit, scope: str, known: list[str]) -> bool:
+    if admit.scope_match == "family":
+        return any(one.startswith(scope) for one in known)
+    return scope in known
 
 
 def candidates_for(

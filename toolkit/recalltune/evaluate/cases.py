@@ -116,7 +116,7 @@ def load_cases(lab: Lab, path: str | PathLike[str], *, case_set: str) -> CaseRep
     unnamed = set(memory_ids) - set(told.to_list())
     taken = {row["case_id"] for row in others}
     resolved = _resolved(file, entries, memory_ids, taken, unnamed)
-    splits = _splits(file, case_set, resolved, others)
+    splits = _splits(file, resolved, others)
     rows: list[Row] = []
     for case, split in zip(resolved, splits, strict=True):
         rows.append(_case_row(case, split, case_set, key))
@@ -166,7 +166,7 @@ def _cluster(case: EvalCase) -> str:
 
 
 def _splits(
-    file: Path, case_set: str, cases: Sequence[EvalCase], others: Sequence[Mapping[str, Any]]
+    file: Path, cases: Sequence[EvalCase], others: Sequence[Mapping[str, Any]]
 ) -> list[Split]:
     sessions = [_cluster(case) for case in cases]
     given: list[Split | None] = [case.split for case in cases]

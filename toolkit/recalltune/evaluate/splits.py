@@ -22,8 +22,8 @@ def hold_out(
     """Split cases by whole sessions, the same way every time and on every machine.
 
     Sessions are taken in the order of the SHA-256 of their ids until at least a third of all cases
-    is held out, so a set that is loaded under another name keeps its split. A split given for one case holds for its session. The last session
-    left for tuning is never taken.
+    is held out, so a set that is loaded under another name keeps its split. A split given for
+    one case holds for its session. The last session left for tuning is never taken.
 
     Parameters
     ----------
