@@ -61,13 +61,6 @@ NEEDS: dict[str, Callable[[], str | None]] = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Two JupyterLab servers and two browsers at once starve each other on two cores.
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group("browser"))
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for marker, why_not in NEEDS.items():
         if item.get_closest_marker(marker) and (reason := why_not()):

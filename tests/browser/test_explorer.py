@@ -13,7 +13,8 @@ from browser.jupyter_page import Page, chromium_page, jupyter
 from recalltune.charts.figures import metric
 from small_lab import Ask, Note, make_lab
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+# One server and one browser: all of it in one worker, in the order written.
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
 CONFIG = """
 name = "lexical"
@@ -151,7 +152,10 @@ def test_a_value_out_of_range_shows_the_message_and_changes_nothing_else(opened)
 
 
 def test_text_of_the_data_is_shown_and_not_run(opened):
-    assert "<script>" in opened.page.locator("body").inner_text()
+    shown = "document.body.innerText.includes('<script>')"
+    if not opened.page.evaluate(shown):
+        press(opened, 0, "ArrowRight", 6)  # changed cases are listed once something has moved
+    opened.page.wait_for_function(shown)
     assert opened.page.evaluate("typeof window.broken") == "undefined"
 
 

@@ -120,6 +120,7 @@ def test_nothing_untold_is_in_any_artefact(
         assert f"[{record['title']}]" not in everything
 
 
+@pytest.mark.stress
 def test_a_second_run_writes_the_same_bytes(
     told: tuple[list[str], Path], root: Path, tmp_path: Path
 ) -> None:
