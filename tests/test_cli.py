@@ -13,6 +13,8 @@ import pytest
 from recalltune.cli import main
 from small_lab import Ask, Note, make_lab
 
+pytestmark = pytest.mark.slow
+
 NOTES = [
     Note(f"m{n:02d}", f"tea {word} note", float(n), layer=layer)
     for n, (word, layer) in enumerate(

@@ -13,6 +13,8 @@ from recalltune.errors import SourceError
 from recalltune.pipeline.config import RankingConfig
 from recalltune.store import data_digest, read_spans
 
+pytestmark = pytest.mark.slow
+
 OLD = record("a", "alpha old fact", importance=0.3)
 OTHER = record("b", "alpha beta other", day="2026-01-05")
 NEVER = {"origin": "self_life", "toldAt": None}

@@ -16,6 +16,8 @@ from recalltune.errors import ParameterError
 from recalltune.production import replacing
 from recalltune.sweep.space import Space
 
+pytestmark = pytest.mark.slow
+
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
     monkeypatch.setattr(sys, "argv", ["recalltune", *map(str, words)])

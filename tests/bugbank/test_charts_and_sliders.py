@@ -28,6 +28,8 @@ from recalltune.widgets.latest import Latest, soon
 from report import made_up
 from small_lab import Ask, Note, make_lab
 
+pytestmark = pytest.mark.slow
+
 HALF_LIFE = "decay.half_life_days"
 
 

@@ -33,6 +33,8 @@ from recalltune.sweep.views import binding, frontier, line, surface
 from report import made_up
 from small_lab import Ask, Note, make_lab
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 LEXICAL = '[arms.lexical]\n[[stages]]\nkind = "rrf"\n[[stages]]\nkind = "select"\ntop_k = 3\n'
 NOTES = [Note("a", "tea garden", 1.0), Note("b", "tea", 2.0), Note("c", "server", 3.0)]

@@ -17,6 +17,8 @@ from recalltune.store import Lab, MemorySpan, insert_rows, put_texts, read_table
 from recalltune.sweep import engine, saving
 from small_lab import START, Ask, Note, WordEncoder, make_lab
 
+pytestmark = pytest.mark.slow
+
 NOTES = [Note("a", "ticket HX-4471 closed", 1.0), Note("b", "server room", 1.0)]
 
 

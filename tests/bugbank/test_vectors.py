@@ -18,6 +18,8 @@ from recalltune.report.terminal import evaluation_lines
 from recalltune.store import Lab
 from small_lab import Ask, Note, make_lab
 
+pytestmark = pytest.mark.slow
+
 
 def config(*arms: str, top_k: int = 10) -> RankingConfig:
     stages = [{"kind": "rrf"}, {"kind": "select", "top_k": top_k}]

@@ -114,6 +114,7 @@ def check_future(notes: list[Note], day: float, query: str, data: st.DataObject)
         assert shown(one, row) == shown(two, row)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(NOTES, DAYS, TEXT, st.sampled_from(["show", "hide"]))
 def test_a_query_equals_the_same_query_over_a_store_that_holds_its_world_alone(
@@ -122,6 +123,7 @@ def test_a_query_equals_the_same_query_over_a_store_that_holds_its_world_alone(
     check_rebuild(notes, day, query, superseded)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(NOTES, DAYS, TEXT, st.data())
 def test_nothing_at_or_after_the_query_changes_a_bit(

@@ -17,6 +17,8 @@ from recalltune.charts.palette import DARK, LIGHT, Palette
 from recalltune.charts.text import display_width
 from recalltune.errors import ParameterError
 
+pytestmark = pytest.mark.slow
+
 STAMP = charts.Stamp(config="3f9a01c2d4e5f6a7", data="77b0e4a1", encoder="a1c4ffee", code="9e02aa")
 CHANNELS_NEVER_FED_BY_DATA = {"href", "url", "key", "description"}
 

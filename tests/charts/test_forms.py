@@ -14,6 +14,8 @@ from recalltune.charts.pareto_labels import SIZE, Plane, labelled_points
 from recalltune.charts.text import pixels
 from recalltune.errors import ContractError, ParameterError
 
+pytestmark = pytest.mark.slow
+
 
 def compiled(demo: Any, frame: pl.DataFrame | None = None, **options: Any) -> dict[str, Any]:
     return charts.compiled(demo.draw(demo.frame if frame is None else frame, **options))

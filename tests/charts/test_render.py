@@ -19,6 +19,8 @@ from recalltune import charts
 from recalltune.charts import look, setup
 from recalltune.errors import ParameterError
 
+pytestmark = pytest.mark.slow
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -8,6 +8,8 @@ import pytest
 from recalltune.encode import Lengths, check_same_space, coverage, identity, unit_rows, vectors_for
 from recalltune.errors import ContractError
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class Toy:

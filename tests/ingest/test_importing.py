@@ -15,6 +15,8 @@ from recalltune.ingest import importing, ingest
 from recalltune.ingest.claude_code import read_claude_code
 from recalltune.ingest.parsed import Settings
 
+pytestmark = pytest.mark.slow
+
 SESSION = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"content": "hi"}}
 
 

@@ -22,6 +22,8 @@ from recalltune.production.recallnest_file import import_recallnest, read_recall
 from recalltune.production.recallnest_keys import KEYS, KNOWN_KEYS
 from recalltune.production.replacing import backup_of
 
+pytestmark = pytest.mark.slow
+
 PROVENANCE = {"data": "d1", "encoder": "e1", "code": "c1", "metrics": {"ndcg@10": 0.5}}
 
 USER_FILE = """{

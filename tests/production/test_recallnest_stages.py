@@ -35,6 +35,8 @@ from recalltune.production.one_query import applied, one_query
 from recalltune.sweep.walk import walk
 from toy_candidates import LAYERS, toy
 
+pytestmark = pytest.mark.slow
+
 
 def score(stage: Any, row: dict[str, Any], before: float = 0.8, text: str | None = None) -> float:
     stage = stage.with_(name="stage")

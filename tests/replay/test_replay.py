@@ -13,6 +13,8 @@ from recalltune.replay.steps import replay
 from recalltune.store import Lab, Turn, insert_rows, put_texts, read_table, text_hash
 from small_lab import START, Note, make_lab
 
+pytestmark = pytest.mark.slow
+
 CONFIG = checked(
     RankingConfig,
     {"arms": {"lexical": {}}, "stages": [{"kind": "rrf"}, {"kind": "select", "top_k": 2}]},

@@ -20,6 +20,8 @@ from recalltune.report.sections import TITLES, sections
 from recalltune.report.text import escaped, plain
 from report import made_up
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = {
     "m000": "</script><script>alert(1)</script> valve number0",
     "m004": '<img src=x onerror=alert(1)> gauge"><svg onload=alert(2)>',

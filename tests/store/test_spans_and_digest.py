@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from recalltune import store
 from recalltune.errors import ContractError
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 START_US = 1767225600 * 10**6
