@@ -8,6 +8,7 @@ the tree of their distinct prefixes with the very same functions.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -165,6 +166,14 @@ class ScoreStage(Stage):
     @abstractmethod
     def affine(self, candidates: Candidates) -> Affine:
         """Return the operands for every candidate; they never depend on the score."""
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the lowest and highest score this stage can make of scores in [low, high].
+
+        Whatever the data: a bound from the parameters alone.
+        """
+        del low, high
+        return -math.inf, math.inf
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Move the scores; ``operands`` may be handed in where a grid has them already."""

@@ -11,21 +11,21 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recalltune.errors import RecalltuneError, SourceError
 from recalltune.pipeline.config import RankingConfig, preset
-from recalltune.production import golden_recallnest
+from recalltune.production.golden.group import Golden
+from recalltune.production.golden.registry import GROUPS, LATER
 
 __all__ = ["TOLERANCE", "GroupParity", "compare", "golden_files", "main", "parity", "table"]
 
 TOLERANCE = 1e-9
 """Largest relative error that still counts as equal."""
 _LARGEST_FILE = 20_000_000
-_Answer = Callable[[Mapping[str, Any], RankingConfig], Any]
 
 
 @dataclass(frozen=True)
@@ -41,57 +41,63 @@ class GroupParity:
     """Cases, from 0, that are off by more than the tolerance or in another order."""
     translated: tuple[str, ...] = ()
     """Inputs production accepts and we refuse, and what stands for them."""
+    later: str = ""
+    """The work a group that is not mapped belongs to; empty where nothing names it."""
 
     @property
     def verdict(self) -> str:
-        """`same`, `differs` or `later`."""
+        """`same`, `differs`, `later: ...`, or `missing` where no work is named."""
         if self.largest_error is None:
-            return "later"
+            return f"later: {self.later}" if self.later else "missing"
         return "differs" if self.differing else "same"
 
 
 def parity(
-    files: Iterable[str | Path], *, config: RankingConfig | None = None
+    files: Iterable[str | Path], *, configs: Mapping[str, RankingConfig] | None = None
 ) -> list[GroupParity]:
     """Return the outcome of every group of every golden file.
 
     Parameters
     ----------
     files
-        Golden files: JSON with `groups`, each with `cases` of `in` and `out`.
-    config
-        The RankingConfig whose stages answer; None is the preset `recallnest`.
+        Golden files: JSON with `groups`.
+    configs
+        Preset name -> the RankingConfig whose stages answer in its place.
 
     Raises
     ------
     SourceError
         If a file cannot be read as a golden file.
     """
-    config = preset("recallnest") if config is None else config
+    configs = configs or {}
     outcomes = []
     for file in files:
-        for name, cases in _groups(Path(file)).items():
-            answer = golden_recallnest.GROUPS.get(name)
-            outcomes.append(_outcome(Path(file).name, name, cases, answer, config))
+        for name, group in _groups(Path(file)).items():
+            golden = GROUPS.get(name)
+            if golden is None:
+                size = len(group.get("cases", ()))
+                outcome = GroupParity(Path(file).name, name, size, None, later=LATER.get(name, ""))
+            else:
+                config = configs.get(golden.preset) or preset(golden.preset)
+                outcome = _outcome(Path(file).name, name, golden, group, config)
+            outcomes.append(outcome)
     return outcomes
 
 
 def _outcome(
-    file: str, name: str, cases: Sequence[Any], answer: _Answer | None, config: RankingConfig
+    file: str, name: str, golden: Golden, group: Mapping[str, Any], config: RankingConfig
 ) -> GroupParity:
-    if answer is None:
-        return GroupParity(file, name, len(cases), None)
+    cases = golden.cases(group)
     errors = []
     for case in cases:
-        expected = [case["out"], case["omitted"]] if "omitted" in case else case["out"]
         try:
-            errors.append(compare(expected, answer(case["in"], config)))
+            errors.append(compare(golden.expected(case), golden.answer(golden.given(case), config)))
         except RecalltuneError:
             # A config that cannot even take the input does not reproduce production.
             errors.append(math.inf)
     differing = tuple(number for number, error in enumerate(errors) if not error <= TOLERANCE)
-    translated = golden_recallnest.TRANSLATED.get(name, ())
-    return GroupParity(file, name, len(cases), max(errors, default=0.0), differing, translated)
+    worst = max(errors, default=0.0)
+    return GroupParity(file, name, len(cases), worst, differing, golden.translated)
 
 
 def compare(expected: Any, actual: Any) -> float:
@@ -118,7 +124,7 @@ def compare(expected: Any, actual: Any) -> float:
     return 0.0 if expected == actual else math.inf
 
 
-def _groups(file: Path) -> dict[str, list[Any]]:
+def _groups(file: Path) -> dict[str, Mapping[str, Any]]:
     if not file.is_file():
         message = f"{file}:1: no such golden file"
         raise SourceError(message)
@@ -127,12 +133,11 @@ def _groups(file: Path) -> dict[str, list[Any]]:
         raise SourceError(message)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        # A group may keep its cases under names of its own; only mapped groups need `cases`.
-        return {name: list(group.get("cases", ())) for name, group in content["groups"].items()}
+        return {name: dict(group) for name, group in content["groups"].items()}
     except json.JSONDecodeError as error:
         message = f"{file}:{error.lineno}: not JSON: {error.msg}"
         raise SourceError(message) from None
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         message = f"{file}:1: not a golden file: groups with cases are expected ({error!r})"
         raise SourceError(message) from None
 
@@ -160,7 +165,10 @@ def table(outcomes: Sequence[GroupParity]) -> str:
     cases = sum(outcome.cases for outcome in mapped)
     verdict = f"{len(differing)} groups differ: {', '.join(differing)}" if differing else "all same"
     lines += ["", f"{len(mapped)} groups, {cases} cases compared: {verdict}"]
-    lines.append(f"{len(outcomes) - len(mapped)} groups later")
+    lines.append(f"{sum(bool(outcome.later) for outcome in outcomes)} groups later")
+    missing = [outcome.group for outcome in outcomes if outcome.verdict == "missing"]
+    if missing:
+        lines.append(f"{len(missing)} groups missing: {', '.join(missing)}")
     return "\n".join(lines)
 
 
@@ -179,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     sys.stdout.write(table(outcomes) + "\n")
-    return 1 if any(outcome.differing for outcome in outcomes) else 0
+    return 1 if any(o.differing or o.verdict == "missing" for o in outcomes) else 0
 
 
 if __name__ == "__main__":

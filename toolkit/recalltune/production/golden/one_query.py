@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from recalltune.candidates.table import QUERY_COLUMNS, Candidates
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.stage import Stage, State
+from recalltune.production.golden.group import Case
 
-__all__ = ["Case", "applied", "features_of", "one_query", "stage_of", "status_of"]
-
-Case = Mapping[str, Any]
-"""The input of one golden case."""
+__all__ = ["applied", "features_of", "one_query", "stage_of", "status_of"]
 
 _NUMBERS: Mapping[str, float] = {
     "dense_score": np.nan,

@@ -32,8 +32,8 @@ from recalltune.pipeline.stages import (
     SourceDiversity,
     TierDecay,
 )
-from recalltune.production.one_query import (
-    Case,
+from recalltune.production.golden.group import Case
+from recalltune.production.golden.one_query import (
     applied,
     features_of,
     one_query,

@@ -26,7 +26,8 @@ from recalltune.pipeline.stages import (
     WeightedSum,
 )
 from recalltune.pipeline.stages.recallnest_fade import TIERS
-from recalltune.production.one_query import Case, applied, features_of, one_query, stage_of
+from recalltune.production.golden.group import Case
+from recalltune.production.golden.one_query import applied, features_of, one_query, stage_of
 
 __all__ = [
     "access",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.stages import Importance
-from recalltune.production.golden_scores import length, moved
-from recalltune.production.one_query import Case
+from recalltune.production.golden.group import Case
+from recalltune.production.golden.recallnest_scores import length, moved
 from recalltune.rank.decay import half_floor, reinforced_half_life
 from recalltune.rank.tokens import estimate_tokens
 

@@ -1,0 +1,28 @@
+"""Every golden group by name: what answers it, or which later work it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from recalltune.production.golden import recallnest
+from recalltune.production.golden.group import Golden
+
+__all__ = ["GROUPS", "LATER"]
+
+GROUPS: Mapping[str, Golden] = {**recallnest.GROUPS}
+
+LATER: Mapping[str, str] = {
+    "chunk_document": "import",
+    "batch_internal_dedup": "import",
+    "eval_canary": "choice",
+    "eval_retrieval": "choice",
+    "r4_quota": "quotas",
+    "r4_quota_verdict": "quotas",
+    "r4_quota_budget_sweep": "quotas",
+    "r4_keep_budget": "quotas",
+    "r4_budget_sweep": "quotas",
+    "r4_catalog_line": "quotas",
+    "context_collapse": "quotas",
+    "promotion_components": "not planned",
+}
+"""Group -> the work it comes with."""
