@@ -100,7 +100,7 @@ rt.charts.rank_flow(frame, query=query, columns=list(runs), noun="config", stamp
 # %% [markdown]
 # The same walk in another language. Look at what takes the places: entries of the log that repeat
 # the words of the question, or the conclusion that answers it? A cross means *not shown*. Two
-# questions prove nothing, so all cases come next.
+# questions prove nothing, so all tuning cases come next.
 
 # %%
 rt.charts.preset_dots(
@@ -113,7 +113,7 @@ rt.charts.preset_dots(
 )
 
 # %% [markdown]
-# Dots are averages over all cases, bars their intervals, the right column the paired difference to
+# Dots are averages over these cases, bars their intervals, the right column the paired difference to
 # the default. If that interval holds zero, the two cannot be told apart on these cases; an average
 # hides who gains and who loses. A **sweep** asks the question for many settings in one call.
 

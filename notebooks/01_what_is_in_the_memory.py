@@ -41,7 +41,7 @@ DEEP = rt.set_many(BASE, {"select.top_k": 200})
 
 # %%
 bench = rt.widgets.demo_bench()
-cases = bench.candidates(BASE)
+cases, tuning = bench.all_cases(BASE), bench.candidates(BASE)
 stamp = rt.widgets.chart_stamp(cases)
 print(bench.cases_told)
 rt.widgets.import_table(bench.imported)
@@ -134,8 +134,8 @@ rt.charts.profile(
 
 # %%
 rt.charts.loss_stages(
-    loss_stages(cases, DEEP),
-    cases=cases.queries.height,
+    loss_stages(tuning, DEEP),
+    cases=tuning.queries.height,
     detail="A list so long that ranking hardly matters: the ceiling.",
     stamp=rt.widgets.chart_stamp(cases, DEEP),
 )

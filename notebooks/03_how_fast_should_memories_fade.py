@@ -101,7 +101,7 @@ space = rt.Space(
     }
 )
 sweep = rt.sweep(cases, BASE, space)
-choice = rt.choose(sweep, METRIC, candidates=cases)
+choice = rt.choose(sweep, METRIC, candidates=bench.all_cases(BASE))
 x, y, off = "decay.half_life_days", "decay.shape", {"decay.family": "none"}
 rt.charts.sweep_heatmap(
     surface(sweep, x, y, METRIC, choice=choice, around=FADING, off=off),
@@ -164,7 +164,7 @@ rt.charts.age_strata(frame, measure=measure, detail=detail, stamp=stamp)
 # %%
 moved = flips(cases, runs["no decay"], runs["half-life 60"])
 names = ("no decay", "half-life of the curves above")
-rt.charts.case_flips(moved, names=names, detail="All cases.", stamp=faded)
+rt.charts.case_flips(moved, names=names, detail="Tuning cases.", stamp=faded)
 
 # %% [markdown]
 # Behind every average are cases that win and cases that lose. The chart names the largest moves;

@@ -72,7 +72,7 @@ rt.charts.preset_dots(
     finding=told,
     pair=("places", "targets"),
     noun="layer",
-    detail="Today's config, all cases.",
+    detail="Today's config, tuning cases.",
     stamp=stamp,
 )
 
@@ -96,7 +96,7 @@ rt.charts.loss_stages(kept, cases=cases.queries.height, detail=detail, stamp=pla
 # %%
 x, y = "select.caps.log", "select.floors.project"
 sweep = rt.sweep(cases, BASE, rt.Space({y: FLOORS, x: CAPS, "select.floors.user": [0, 1]}))
-choice = rt.choose(sweep, METRIC, candidates=cases)
+choice = rt.choose(sweep, METRIC, candidates=bench.all_cases(BASE))
 frame = rt.widgets.with_none(surface(sweep, x, y, METRIC, choice=choice), "x", "no cap")
 rt.charts.sweep_heatmap(
     frame,
@@ -144,7 +144,7 @@ rt.charts.pareto_quality_tokens(
     frontier(runs, METRIC, default="no places"),
     measure=measure_of(METRIC),
     cost=measure_of("tokens"),
-    detail="All cases; the best tried was picked on the tuning cases.",
+    detail="The best tried was picked on these tuning cases.",
     stamp=stamp,
 )
 

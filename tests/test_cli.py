@@ -94,7 +94,10 @@ def test_evaluate_explain_and_replay_say_what_they_found(call: Call, files: Path
     table = call("evaluate", "--db", db, "--cases", "s", "--config", config, "--by", "lang")
     assert "ndcg@10" in table
     parsed = json.loads(call("evaluate", "--db", db, "--cases", "s", "--config", config, "--json"))
-    assert parsed["summary"][0]["n"] == 4
+    assert parsed["summary"][0]["n"] == 2
+    assert parsed["counts"]["not_scored"] == 2
+    command = ("evaluate", "--db", db, "--cases", "s", "--config", config, "--split", "all")
+    assert json.loads(call(*command, "--json"))["summary"][0]["n"] == 4
     compared = call(
         "evaluate", "--db", db, "--cases", "s", "--config", config, "--baseline", config
     )

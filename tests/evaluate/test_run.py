@@ -45,7 +45,7 @@ def table(path: Path, setting: RankingConfig, asks: list[Ask] = ASKS) -> Candida
 
 def test_metrics_are_the_ones_worked_by_hand(tmp_path: Path) -> None:
     """ "tea" finds b (shorter) before a. Case two has the targets a at place 2 and d, not found."""
-    result = evaluate(table(tmp_path, lexical()), lexical())
+    result = evaluate(table(tmp_path, lexical()), lexical(), split="all")
     rows = {row["query_id"]: row for row in result.cases.to_dicts()}
     assert rows["one"]["ndcg@10"] == 1.0
     ideal = 1 + 1 / math.log2(3)
@@ -60,16 +60,23 @@ def test_metrics_are_the_ones_worked_by_hand(tmp_path: Path) -> None:
 
 
 def test_an_undefined_metric_leaves_the_mean_and_is_counted(tmp_path: Path) -> None:
-    summary = evaluate(table(tmp_path, lexical()), lexical()).summary()
+    summary = evaluate(table(tmp_path, lexical()), lexical(), split="all").summary()
     row = summary.row(by_predicate=pl.col("metric") == "recall@10", named=True)
     assert (row["mean"], row["n"], row["undefined"]) == (0.75, 2, 1)
 
 
 def test_a_split_scores_its_own_cases_only(tmp_path: Path) -> None:
     made = table(tmp_path, lexical())
-    assert evaluate(made, lexical(), split="held_out").cases["query_id"].to_list() == ["two"]
-    with pytest.raises(ParameterError, match="splits here: held_out, tune"):
-        evaluate(made, lexical(), split="test")
+    held = evaluate(made, lexical(), split="held_out")
+    assert held.cases["query_id"].to_list() == ["two"]
+    assert held.counts["not_scored"] == 2
+    tuned = evaluate(made, lexical())
+    assert tuned.cases["query_id"].to_list() == ["one", "three"]
+    assert tuned.counts["not_scored"] == 1
+    with pytest.raises(ParameterError, match="one of tune, held_out, all, got 'test'"):
+        evaluate(made, lexical(), split="test")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="no case is in the split 'held_out': 0 of 1"):
+        evaluate(made.take([0]), lexical(), split="held_out")
 
 
 def test_a_label_whose_memory_is_born_later_judges_nothing(tmp_path: Path) -> None:

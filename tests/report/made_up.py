@@ -9,7 +9,7 @@ from pathlib import Path
 import recalltune.store as store
 from recalltune.candidates.build import candidates
 from recalltune.candidates.table import Candidates
-from recalltune.evaluate.run import evaluate
+from recalltune.evaluate.run import evaluate, in_split
 from recalltune.pipeline.config import RankingConfig, parse_config
 from recalltune.report.story import Journey
 from recalltune.store import EvalCaseRow, Lab, Label, Memory, MemorySpan, put_texts, text_hash
@@ -88,7 +88,7 @@ def filled(
                 query=given.get("q0", words) if at == 0 else words,
                 asked_at=START + timedelta(days=130), session=f"s{at // 2}",
                 kind=("single_fact", "update")[at % 2], lang=("en", "zh")[at % 4 == 3],
-                split="held_out" if at % 4 == 0 else "tune", top_k=5,
+                split="held_out" if at % 4 == 2 else "tune", top_k=5,
             )
         )  # fmt: skip
         rows.append(Label(case_set="made_up", case_id=f"c{at:03d}", memory_id=target))
@@ -118,7 +118,7 @@ def journey(lab: Lab) -> Journey:
     choice = choose(swept, candidates=made)
     return Journey(
         imported=None,
-        candidates=made,
+        candidates=in_split(made, "tune"),
         results={"lexical": evaluate(made, base)},
         sweep=swept,
         choice=choice,

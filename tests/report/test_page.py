@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import re
 import stat
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -210,6 +212,26 @@ def test_a_report_is_written_from_a_filled_lab(tmp_path, undrawn):
     found = write_report(lab, "made_up", made_up.lexical(), target, presets=[])
     assert found == target
     assert "recalltune report --db FILE --cases made_up" in "".join(read(target.read_text()).text)
+
+
+def test_held_out_cases_are_scored_for_the_default_and_the_choice_and_for_nothing_else(
+    tmp_path, undrawn, monkeypatch
+):
+    """Whatever judges goes through `judge`: count the tables in which a held-out case stands."""
+    lab = made_up.filled(tmp_path, cases=24)
+    judged, right = [], importlib.import_module("recalltune.evaluate.judged").judge
+
+    def counted(candidates):
+        judged.append(candidates.queries["split"].to_list())
+        return right(candidates)
+
+    users = [module for module in list(sys.modules.values()) if vars(module).get("judge") is right]
+    assert len(users) > 2
+    for module in users:
+        monkeypatch.setattr(module, "judge", counted)
+    write_report(lab, "made_up", made_up.lexical(), tmp_path / "page.html", presets=[])
+    assert [splits for splits in judged if "held_out" in splits] == [["held_out"] * 6] * 2
+    assert len(judged) > 3
 
 
 def test_a_page_that_grows_too_large_is_refused(story, tmp_path, monkeypatch, undrawn):

@@ -15,6 +15,7 @@ from recalltune.pipeline.config import RankingConfig
 from recalltune.store import Lab, read_table
 from recalltune.sweep.choose import choose
 from recalltune.sweep.engine import SweepResult, sweep
+from recalltune.sweep.looks import record_look
 from recalltune.sweep.saving import load_sweep, save_sweep
 from recalltune.sweep.space import Space
 from small_lab import WORDS, Ask, Note, make_lab
@@ -132,3 +133,20 @@ def test_what_cannot_be_swept_or_chosen_is_named(lab: Lab, result: SweepResult) 
         sweep(table, BASE, SPACE, largest=5)
     with pytest.raises(ParameterError, match="the sweep holds"):
         choose(result, "map")
+
+
+def test_every_decision_on_the_held_out_cases_is_one_look(lab: Lab, result: SweepResult) -> None:
+    table = candidates(lab, "s", BASE)
+    choice = choose(result, candidates=table)
+    assert [record_look(lab, choice, table) for _ in range(2)] == [1, 1]
+    assert record_look(lab, choose(result, "recall_any@10", candidates=table), table) == 2
+    assert record_look(lab, choice, table) == 2
+    assert record_look(lab, choose(result), table) == 0
+
+
+def test_looks_at_other_cases_are_counted_apart(lab: Lab, result: SweepResult) -> None:
+    table = candidates(lab, "s", BASE)
+    record_look(lab, choose(result, candidates=table), table)
+    fewer = table.take([row for row in range(table.queries.height) if row != 3])
+    assert fewer.queries["split"].to_list().count("held_out") == 15
+    assert record_look(lab, choose(result, candidates=fewer), fewer) == 1

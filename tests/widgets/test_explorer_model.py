@@ -159,7 +159,7 @@ def test_held_out_cases_never_appear(explorer):
 
 def test_a_set_of_nothing_but_held_out_cases_is_refused(cases):
     held = cases.take([5, 11])
-    with pytest.raises(ParameterError, match="at least one tuning case"):
+    with pytest.raises(ParameterError, match="split 'tune': 2 of 2 are held out"):
         Explorer(held, config(), CONTROLS)
 
 

@@ -24,6 +24,7 @@ from recalltune.replay.steps import replay
 from recalltune.store import Lab, open
 from recalltune.sweep.choose import Choice, choose, difference
 from recalltune.sweep.engine import SweepResult, sweep
+from recalltune.sweep.looks import record_look
 from recalltune.sweep.saving import load_sweep, save_sweep
 from recalltune.sweep.space import Space, load_space
 from recalltune.version import VERSION as __version__
@@ -63,6 +64,7 @@ __all__ = [
     "preset",
     "preset_names",
     "rank",
+    "record_look",
     "replay",
     "report",
     "save_sweep",

@@ -55,6 +55,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a progr
 CasesOption = Annotated[str, typer.Option("--cases", help="Name of a case set in the lab.")]
 
 
+class CaseSplit(StrEnum):
+    """Which cases of a set are scored."""
+
+    tune = "tune"
+    held_out = "held_out"
+    all = "all"
+
+
 class Unit(StrEnum):
     """What metrics rank: memories, or sessions at the place of their best memory."""
 
@@ -145,7 +153,10 @@ def evaluate(
         str | None, typer.Option(help="A second config to compare with, case by case.")
     ] = None,
     encoder: EncoderOption = None,
-    by: Annotated[str | None, typer.Option(help="Slice by kind, lang, split or session.")] = None,
+    by: Annotated[str | None, typer.Option(help="Slice by kind, lang or session.")] = None,
+    split: Annotated[
+        CaseSplit, typer.Option(help="Which cases; tune: those that are not held out.")
+    ] = CaseSplit.tune,
     unit: Annotated[Unit, typer.Option(help="What metrics rank.")] = Unit.memory,
     json_: JsonOption = False,
 ) -> None:
@@ -153,7 +164,7 @@ def evaluate(
     lab = _existing(db)
     setting = _config(config)
     table = rt.candidates(lab, cases, setting, encoder=encoder)
-    result = rt.evaluate(table, setting, unit=unit.value)
+    result = rt.evaluate(table, setting, split=split.value, unit=unit.value)
     if baseline is None:
         if json_:
             typer.echo(result.to_json())
@@ -161,7 +172,8 @@ def evaluate(
             _say(evaluation_lines(result, by=by))
         return
     other = _config(baseline)
-    before = rt.evaluate(rt.candidates(lab, cases, other, encoder=encoder), other, unit=unit.value)
+    against = rt.candidates(lab, cases, other, encoder=encoder)
+    before = rt.evaluate(against, other, split=split.value, unit=unit.value)
     judged = [name for name in DEFAULT_METRICS if result.cases[name].drop_nulls().len()]
     changes = [vars(rt.difference(before, result, metric)) for metric in judged]
     if json_:
@@ -280,10 +292,11 @@ def choose(
     lab = _existing(db)
     result, table = load_sweep(lab, sweep, encoder=encoder)
     choice = rt.choose(result, metric, candidates=table)
+    look = rt.record_look(lab, choice, table)
     if json_:
-        _say_json(choice.record())
+        _say_json({**choice.record(), "held_out_look": look})
     else:
-        _say(choice_lines(choice))
+        _say(choice_lines(choice, look=look))
     if out is not None:
         beside = write_chosen(out, choice.chosen, Provenance.of(table.stamp, **choice.evidence()))
         typer.echo(f"wrote {out} and {beside}")

@@ -25,7 +25,20 @@ from recalltune.pipeline.ranks import ranks_in_list
 from recalltune.pipeline.run import check_setup, profile_groups, start, steps, with_profile
 from recalltune.pipeline.stage import FilterStage
 
-__all__ = ["DEFAULT_METRICS", "Evaluation", "Shown", "evaluate", "in_split", "rank", "shown_hits"]
+__all__ = [
+    "DEFAULT_METRICS",
+    "SPLITS",
+    "Evaluation",
+    "Shown",
+    "Split",
+    "evaluate",
+    "in_split",
+    "rank",
+    "shown_hits",
+]
+
+Split = Literal["tune", "held_out", "all"]
+SPLITS: tuple[Split, ...] = ("tune", "held_out", "all")
 
 DEFAULT_METRICS = (
     "ndcg@10",
@@ -208,7 +221,7 @@ def evaluate(
     config: RankingConfig,
     *,
     metrics: Sequence[str] = DEFAULT_METRICS,
-    split: str | None = None,
+    split: Split = "tune",
     unit: Literal["memory", "session"] = "memory",
 ) -> Evaluation:
     """Score ``config`` on the cases the candidates were made for.
@@ -222,7 +235,9 @@ def evaluate(
     metrics
         Names such as ``ndcg@10``; one value a case each.
     split
-        "tune" or "held_out": only these cases; None is all of them.
+        tune: the cases that are not held out, as a sweep scores them. held_out: the others, which
+        `choose` scores for a decision that is made. all: every case. ``counts["not_scored"]`` says
+        how many were left out.
     unit
         What metrics rank: memories, or the sessions they belong to. Verdicts stay with memories.
 
@@ -235,8 +250,8 @@ def evaluate(
     """
     for name in metrics:
         parse_metric(name)
-    if split is not None:
-        candidates = in_split(candidates, split)
+    every = candidates.queries.height
+    candidates = in_split(candidates, split)
     shown = rank(candidates, config)
     judged = judge(candidates)
     ranks = ranks_in_list(shown.order, judged.slots)
@@ -267,6 +282,7 @@ def evaluate(
         hits=hits,
         accounts=shown.accounts,
         counts={
+            "not_scored": every - candidates.queries.height,
             "labels_not_yet": len(judged.not_yet),
             "cases_without_target": int((_targets(judged) == 0).sum()),
             "empty_lists": int((size == 0).sum()),
@@ -303,14 +319,25 @@ def _targets(judged: Judged) -> NDArray[np.float64]:
     return per_case_sum((judged.labels.gains > 0).astype(np.float64), judged.labels.offsets)
 
 
-def in_split(candidates: Candidates, split: str) -> Candidates:
-    """Return the cases of one split."""
-    rows = [row for row, name in enumerate(candidates.queries["split"].to_list()) if name == split]
-    if not rows:
-        known = sorted({str(name) for name in candidates.queries["split"].to_list()})
-        message = f"no case is in the split {split!r}; splits here: {', '.join(known)}"
+def in_split(candidates: Candidates, split: Split) -> Candidates:
+    """Return the cases of one split; a case that no split names is one to tune on.
+
+    Raises
+    ------
+    ParameterError
+        If the split is unknown, or no case is in it.
+    """
+    if split not in SPLITS:
+        message = f"split must be one of {', '.join(SPLITS)}, got {split!r}"
         raise ParameterError(message)
-    return candidates.take(rows)
+    held = (candidates.queries["split"] == "held_out").fill_null(value=False).to_numpy()
+    wanted = {"tune": ~held, "held_out": held, "all": np.ones_like(held)}[split]
+    if wanted.all():
+        return candidates
+    if not wanted.any():
+        message = f"no case is in the split {split!r}: {held.sum()} of {held.size} are held out"
+        raise ParameterError(message)
+    return candidates.take(np.flatnonzero(wanted).tolist())
 
 
 def shown_hits(candidates: Candidates, shown: Shown) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from recalltune.candidates.world import SpanTable
 from recalltune.encode import Encoder, resolve
 from recalltune.errors import ParameterError
 from recalltune.evaluate.cases import load_cases
-from recalltune.evaluate.run import Evaluation, evaluate
+from recalltune.evaluate.run import Evaluation, evaluate, in_split
 from recalltune.ingest import ImportReport, ingest
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.production.evidence_file import write_chosen
@@ -35,6 +35,7 @@ from recalltune.report.text import plain
 from recalltune.store import Lab, data_digest, open, read_cases, read_memories, read_spans
 from recalltune.sweep.choose import Choice, choose, difference
 from recalltune.sweep.engine import SweepResult, sweep
+from recalltune.sweep.looks import record_look
 from recalltune.sweep.saving import save_sweep
 from recalltune.sweep.space import Space
 from recalltune.version import code_digest
@@ -143,8 +144,9 @@ def run_demo(
         f"{memories:,} memories, {table.queries.height} queries   {reason}",
     )
 
-    results = {DEFAULT: evaluate(table, base, metrics=METRICS)}
-    results |= preset_runs(lab, CASES, table, base, names=PRESETS, encoder=chosen_encoder)
+    tuning = in_split(table, "tune")
+    results = {DEFAULT: evaluate(tuning, base, metrics=METRICS)}
+    results |= preset_runs(lab, CASES, tuning, base, names=PRESETS, encoder=chosen_encoder)
     steps.tell("presets", *_preset_lines(results))
 
     result = sweep(table, base, Space(DEMO_SPACE))
@@ -152,7 +154,8 @@ def run_demo(
     steps.tell("sweep", result.told(), f"{result.merged:,} more rank alike   sweep {sweep_id}")
 
     choice = choose(result, "ndcg@10", candidates=table)
-    steps.tell("choice", *choice_lines(choice, columns=WIDTH, ties=()))
+    look = record_look(lab, choice, table)
+    steps.tell("choice", *choice_lines(choice, look=look, columns=WIDTH, ties=()))
 
     _write_chosen(choice, table, out)
     today = import_recallnest(data / "recallnest" / "config.json")
@@ -167,7 +170,7 @@ def run_demo(
 
     journey = Journey(
         imported,
-        table,
+        tuning,
         results,
         result,
         choice,
@@ -234,7 +237,7 @@ def _layers(lab: Lab) -> list[str]:
 
 def _preset_lines(results: Mapping[str, Evaluation]) -> list[str]:
     lines = [
-        f"{next(iter(results.values())).cases.height} cases; means with 95 % intervals",
+        f"{next(iter(results.values())).cases.height} cases to tune on; means with 95 % intervals",
         f"{'preset':<14}{'nDCG@10':<24}{'all found@10':<24}{'passed':<10}{'tokens':>8}",
     ]
     for name, result in results.items():
@@ -261,25 +264,26 @@ def _write_chosen(choice: Choice, table: Candidates, out: Path) -> None:
 
 def _production(
     lab: Lab, today: RankingConfig, *, encoder: Encoder | None
-) -> tuple[SweepResult, Choice] | None:
+) -> tuple[SweepResult, Choice, int] | None:
     """Sweep the knobs of today's production file; None where it cannot rank."""
     if encoder is None:
         return None
     table = candidates(lab, CASES, today, encoder=encoder)
     result = sweep(table, today, Space(PRODUCTION_SPACE))
-    return result, choose(result, "ndcg@10", candidates=table)
+    choice = choose(result, "ndcg@10", candidates=table)
+    return result, choice, record_look(lab, choice, table)
 
 
-def _production_lines(production: tuple[SweepResult, Choice]) -> list[str]:
-    result, choice = production
+def _production_lines(production: tuple[SweepResult, Choice, int]) -> list[str]:
+    result, choice, look = production
     return [
         f"today's config.json against {result.points.height - 1:,} settings of its own knobs",
-        *choice_lines(choice, columns=WIDTH, ties=()),
+        *choice_lines(choice, look=look, columns=WIDTH, ties=()),
     ]
 
 
-def _export(production: tuple[SweepResult, Choice], data: Path, out: Path) -> list[str]:
-    result, choice = production
+def _export(production: tuple[SweepResult, Choice, int], data: Path, out: Path) -> list[str]:
+    result, choice, _ = production
     target = out / "config.json"
     write_private(target, (data / "recallnest" / "config.json").read_bytes())
     provenance = Provenance.of(result.stamp, **choice.evidence())
@@ -292,7 +296,7 @@ def _record(
     results: Mapping[str, Evaluation],
     result: SweepResult,
     choice: Choice,
-    production: tuple[SweepResult, Choice] | None,
+    production: tuple[SweepResult, Choice, int] | None,
 ) -> str:
     """Every number the terminal showed, for the README and its test."""
     counted = imported.frame.select(pl.col("read", "kept", "dropped").sum())

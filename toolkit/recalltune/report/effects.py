@@ -82,7 +82,7 @@ def effect_of_choice(choice: Choice) -> Effect:
             lo=held.lo,
             hi=held.hi,
             n=held.n,
-            correction="none needed: held out, scored once; the sweep itself passed max-T",
+            correction="none needed: held out, scored after the choice; the sweep passed max-T",
             basis="held out",
             at_least=at_least,
         )

@@ -13,7 +13,7 @@ from recalltune.candidates.table import Candidates
 from recalltune.charts import using
 from recalltune.encode import Encoder, resolve
 from recalltune.errors import ContractError
-from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate
+from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate, in_split
 from recalltune.pipeline.address import addresses
 from recalltune.pipeline.config import RankingConfig, preset, preset_names
 from recalltune.production.replacing import write_private
@@ -25,6 +25,7 @@ from recalltune.report.story import Journey
 from recalltune.store import Lab
 from recalltune.sweep.choose import choose
 from recalltune.sweep.engine import sweep
+from recalltune.sweep.looks import record_look
 from recalltune.sweep.space import Space
 
 __all__ = [
@@ -138,9 +139,10 @@ def write_report(
         ``out``.
     """
     table = candidates(lab, cases, config, encoder=encoder)
+    tuning = in_split(table, "tune")
     results = {
-        config.name: evaluate(table, config, metrics=METRICS),
-        **preset_runs(lab, cases, table, config, names=presets, encoder=encoder),
+        config.name: evaluate(tuning, config, metrics=METRICS),
+        **preset_runs(lab, cases, tuning, config, names=presets, encoder=encoder),
     }
     known = addresses(config)
     # The charts look for the current default among the values tried, so it is one of them.
@@ -150,13 +152,13 @@ def write_report(
         if address in known
     }
     result = choice = None
-    splits = set(table.queries["split"].drop_nulls().to_list())
     if axes:
-        result = sweep(table, config, Space(axes), split="tune" if "tune" in splits else None)
+        result = sweep(table, config, Space(axes))
         choice = choose(result, candidates=table)
+        record_look(lab, choice, table)
     journey = Journey(
         imported=None,
-        candidates=table,
+        candidates=tuning,
         results=results,
         sweep=result,
         choice=choice,
@@ -174,7 +176,7 @@ def preset_runs(
     names: Sequence[str] | None = None,
     encoder: Encoder | str | None = None,
 ) -> dict[str, Evaluation]:
-    """Evaluate the presets beside ``config`` on the same cases.
+    """Evaluate the presets beside ``config`` on the same cases, those to tune on.
 
     A preset with a dense arm is left out where no embedding model can run: lexical only it would
     be another ranking under the same name.

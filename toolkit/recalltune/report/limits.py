@@ -24,8 +24,8 @@ def limits(journey: Journey, figures_: Sequence[Html]) -> Html:
         said.append(
             f"{choice.tuned_on} cases were tuned on; figures that include them are in sample. "
             + (
-                f"{choice.heldout_cases} held-out cases were scored once, for the choice and the "
-                "default only."
+                f"{choice.heldout_cases} held-out cases were scored for the choice and the default "
+                "only, after the choice was made."
                 if choice.heldout_cases
                 else "No case was held out."
             )

@@ -135,7 +135,11 @@ def _ages(journey: Journey) -> Any:
 def _quotas(journey: Journey) -> Any:
     cases = journey.candidates.queries.height
     step = -(-cases // ROUNDS)
-    which = f"every {step}th of {cases} cases, by time" if step > 1 else "all cases, by time"
+    which = (
+        f"every {step}th of {cases} tuning cases, by time"
+        if step > 1
+        else "all tuning cases, by time"
+    )
     return charts.quota_account(
         some_rounds(journey.candidates, journey.default, rounds=ROUNDS),
         round_name="case",

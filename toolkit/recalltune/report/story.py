@@ -35,7 +35,7 @@ class Journey:
     imported: ImportReport | None
     """None where a lab was opened that had been filled before."""
     candidates: Candidates
-    """The table of all eval cases, made for the current default."""
+    """The table of the cases to tune on, made for the current default."""
     results: Mapping[str, Evaluation]
     """name -> evaluation; the first one is the current default."""
     sweep: SweepResult | None = None
@@ -62,7 +62,7 @@ class Journey:
 
     @property
     def default(self) -> Evaluation:
-        """The current default on all cases."""
+        """The current default on the cases to tune on."""
         return next(iter(self.results.values()))
 
     @property
@@ -87,7 +87,7 @@ class Journey:
 
     @cached_property
     def contender(self) -> Evaluation | None:
-        """The contender on all cases, those it was tuned on among them."""
+        """The contender on the cases it was tuned on."""
         if self.contender_config is None:
             return None
         return evaluate(self.candidates, self.contender_config, metrics=self.default.metrics)
@@ -113,7 +113,7 @@ class Journey:
         return targets(self.candidates)
 
     def change(self, metric: str) -> Paired | None:
-        """Contender minus default on all cases; None without a contender."""
+        """Contender minus default on the cases to tune on; None without a contender."""
         return None if self.contender is None else paired_runs(self.default, self.contender, metric)
 
     def faded(self, config: RankingConfig) -> RankingConfig | None:
@@ -126,7 +126,7 @@ class Journey:
         wanted = addresses(self.contender_config) if self.contender_config else known
         if wanted["decay.family"] == "none":
             return set_many(config, {"decay.family": "exponential"})
-        take = ("decay.family", "decay.half_life_days", "decay.shape", "decay.floor")
+        take = [address for address in known if address.startswith("decay.")]
         return set_many(config, {address: wanted[address] for address in take})
 
     def stamp(self, config: RankingConfig | None = None) -> Stamp:

@@ -28,10 +28,12 @@ def decay(journey: Journey) -> Any:
     config = journey.faded(journey.contender_config or journey.default.config)
     if config is None:
         return "The current default has no decay stage whose curve could be drawn."
-    curves = {_curve_name(config): config.stage("decay")}
-    if journey.contender_config is not None:
+    stage = config.stage("decay")
+    half = stage.half_age_days
+    curves = {_curve_name(config): stage}
+    if journey.contender_config is not None and half is not None:
         for shape in journey.sweep.space.axes.get("decay.shape", ())[:3]:
-            other = config.stage("decay").with_(family="weibull", shape=float(shape))
+            other = stage.with_(family="weibull", half_life_days=half, shape=float(shape))
             curves[f"weibull, shape {shape:g}"] = other
     ages = np.geomspace(0.25, 730.0, 160)
     frame = pl.concat(
@@ -41,9 +43,9 @@ def decay(journey: Journey) -> Any:
     rug = journey.targets.select(pl.col("age_days").drop_nulls())
     return charts.decay_curves(
         frame,
-        half_life_days=config.stage("decay").half_life_days,
+        half_life_days=half,
         evidence=rug if rug.height else None,
-        detail=f"Half-life {config.stage('decay').half_life_days:g} days in every curve.",
+        detail="" if half is None else f"Half-life {half:g} days in every curve.",
         stamp=Stamp(config=config.fingerprint),
     )
 
@@ -52,7 +54,7 @@ def _curve_name(config: RankingConfig) -> str:
     decay = config.stage("decay")
     if decay.family == "weibull":
         return f"weibull, shape {decay.shape:g}"
-    return f"exponential, {decay.half_life_days:g} days"
+    return f"{decay.family.replace('_', ' ')}, {decay.days:g} days"
 
 
 def half_life(journey: Journey) -> Any:

@@ -116,7 +116,11 @@ def evaluation_lines(result: Evaluation, *, by: str | None = None) -> list[str]:
 
 
 def choice_lines(
-    choice: Choice, *, columns: int = _COLUMNS, ties: Collection[str] | None = None
+    choice: Choice,
+    *,
+    look: int = 0,
+    columns: int = _COLUMNS,
+    ties: Collection[str] | None = None,
 ) -> list[str]:
     """Say what was decided and on which evidence.
 
@@ -124,6 +128,8 @@ def choice_lines(
     ----------
     choice
         From `choose`.
+    look
+        From `record_look`: how many decisions these held-out cases have been scored for.
     columns
         Width of a line.
     ties
@@ -135,6 +141,12 @@ def choice_lines(
         for address, (old, new) in choice.changes.items()
     ]
     lines += _wrapped(choice.sentence(), columns)
+    if look > 1:
+        lines += _wrapped(
+            f"These held-out cases have now been scored for {look} decisions; what they confirm "
+            "wears thin with each. Cases nobody has looked at prove more.",
+            columns,
+        )
     for address, values in choice.tie_ranges.items():
         if ties is None or address in ties:
             told = ", ".join(_cell(value) for value in values)

@@ -20,12 +20,16 @@ GLOSSARY: tuple[tuple[str, str, str], ...] = (
      "which of the two is better. It does not mean that they are equal."),
     ("tie set", "", "Settings that cannot be told from the best of all, by a max-T test over the "
      "whole grid with sign changes of whole sessions."),
-    ("held out", "", "Cases kept out of the sweep and scored once at the end."),
+    ("held out", "", "Cases kept out of sweep, tables and charts; scored for the "
+     "default and the choice, after it was made."),
     ("in sample", "", "Measured on cases the setting was picked on; such figures flatter it."),
     ("rrf", "rrf", "Reciprocal rank fusion: sum over arms of weight / (rrf_k + rank / divisor)."),
     ("weighted", "weighted", "Weighted sum of the arms' calibrated scores."),
     ("decay", "decay", "exponential: 2^-(age / half_life_days); weibull: "
-     "2^-((age / half_life_days)^shape). A memory without a date is left unchanged."),
+     "2^-((age / half_life_days)^shape); the other families: docs/method.md. A memory without a "
+     "date is left unchanged."),
+    ("act_r", "act_r", "Factor 1 / (1 + e^((threshold - B) / noise)), B the logarithm of the sum "
+     "of (days since a use)^-exponent over all uses; the birth of a memory is one."),
     ("salience", "salience", "Factor 1 + salience_weight * salience; a missing salience is 1."),
     ("recency", "recency", "Factor 1 + weight * 2^-(age / half_life_days)."),
     ("status", "status", "Factor for entries superseded or retracted before the question."),

@@ -58,7 +58,7 @@ def verdict(journey: Journey, figures_: Sequence[Html]) -> Html:
         parts.append(table(["parameter that changes", "current default", "chosen"], rows))
     if journey.changed and journey.contender is not None:
         lines = cost_lines(cost_of(journey.default, journey.contender, journey.metric))
-        parts.append(el("h3", "What it costs, on all cases"))
+        parts.append(el("h3", "What it costs, on the tuning cases"))
         parts.append(el("ul", *(el("li", long_text(line)) for line in lines)))
     parts.append(el("p", f"Stamp: {_fingerprints(journey)}", class_="stamp"))
     return join([*parts, *figures_])

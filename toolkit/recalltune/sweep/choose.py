@@ -97,7 +97,7 @@ class Choice:
     tie_ranges: dict[str, list[Any]]
     """address -> the values that occur among settings that cannot be told from the best."""
     heldout: Difference | None
-    """Chosen against default on the held-out cases, scored once; None where there are none."""
+    """Chosen against default on the held-out cases; None where there are none."""
     tuned_on: int
     heldout_cases: int
     sweep_id: str
@@ -200,7 +200,7 @@ def choose(
     candidates: Candidates | None = None,
     alpha: float = 0.05,
 ) -> Choice:
-    """Decide over a sweep; the held-out cases are scored once, for chosen and default.
+    """Decide over a sweep; then, and only then, score the held-out cases for chosen and default.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from recalltune.candidates.table import Candidates, Stamp
 from recalltune.errors import ParameterError
 from recalltune.evaluate.catalogue import measure, parse_metric
 from recalltune.evaluate.judged import judge
-from recalltune.evaluate.run import in_split
+from recalltune.evaluate.run import Split, in_split
 from recalltune.pipeline.address import get, set_many
 from recalltune.pipeline.config import RankingConfig, digest
 from recalltune.pipeline.ranks import ranks_of
@@ -115,7 +115,7 @@ def sweep(
     space: Space,
     *,
     metrics: Sequence[str] = SWEEP_METRICS,
-    split: str | None = "tune",
+    split: Split = "tune",
     largest: int = LARGEST_GRID,
     progress: Callable[[int], None] | None = None,
 ) -> SweepResult:
@@ -132,7 +132,7 @@ def sweep(
     metrics
         What to keep for every (point, case).
     split
-        The cases to tune on; None takes all cases.
+        tune, held_out or all: the cases to score, as `evaluate` takes them.
     largest
         Grids above it are refused; pass a larger number to confirm.
     progress
@@ -157,8 +157,7 @@ def sweep(
         if address.partition(".")[0] in ("admit", "arms"):
             message = f"axis {address!r} changes the candidates; build one table a value instead"
             raise ParameterError(message)
-    if split is not None:
-        candidates = in_split(candidates, split)
+    candidates = in_split(candidates, split)
     configs, rows, merged = distinct(config, space)
     began = time.perf_counter()
     ranks, judged_labels = _ranks(candidates, configs, progress)

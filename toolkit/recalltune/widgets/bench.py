@@ -22,7 +22,7 @@ from recalltune.candidates.build import candidates
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
 from recalltune.evaluate.cases import load_cases
-from recalltune.evaluate.run import Evaluation, evaluate
+from recalltune.evaluate.run import Evaluation, evaluate, in_split
 from recalltune.ingest import ImportReport, ingest
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.store import Lab, open
@@ -53,13 +53,17 @@ class Bench:
     _tables: dict[str, Candidates] = field(default_factory=dict, repr=False)
 
     def candidates(self, config: RankingConfig) -> Candidates:
-        """Return the candidate table of the demo cases for a config's admit and arms."""
+        """Return the candidate table of the cases to tune on, for a config's admit and arms."""
+        return in_split(self.all_cases(config), "tune")
+
+    def all_cases(self, config: RankingConfig) -> Candidates:
+        """Return the table of every demo case; what was held out is for `rt.choose` alone."""
         if config.setup not in self._tables:
             self._tables[config.setup] = candidates(self.lab, CASES, config)
         return self._tables[config.setup]
 
     def runs(self, configs: Mapping[str, RankingConfig]) -> dict[str, Evaluation]:
-        """Return name -> evaluation of each config on all demo cases."""
+        """Return name -> evaluation of each config on the cases to tune on."""
         return {name: evaluate(self.candidates(config), config) for name, config in configs.items()}
 
 

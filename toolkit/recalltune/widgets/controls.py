@@ -24,6 +24,12 @@ LARGEST_SHARE = 20
 _STOPS: Mapping[str, tuple[Any, ...]] = {
     "half_life_days": (1, 3, 7, 14, 30, 60, 90, 120, 180, 365),
     "mean_life_days": (1, 3, 7, 14, 30, 60, 90, 120, 180, 365),
+    "rate_days": (1, 3, 7, 14, 30, 60, 90, 120, 180, 365),
+    "stability_days": (1, 2, 3, 5, 7, 14, 30, 60, 90),
+    "layer_days": (1, 3, 7, 14, 30, 60, 90, 180, 365, None),
+    "exponent": (0.1, 0.1542, 0.25, 0.5, 0.75, 1),
+    "fsrs_exponent": (0.1, 0.1542, 0.25, 0.5, 0.75, 1),
+    "reinforcement": (0, 0.25, 0.5, 1, 2),
     "shape": tuple(round(0.1 * tenth, 1) for tenth in range(5, 21)),
     "floor": tuple(round(0.05 * part, 2) for part in range(20)),
     "rrf_k": (0, 1, 2, 5, 10, 20, 30, 60, 90, 120),

@@ -21,7 +21,6 @@ from recalltune.charts import (
 )
 from recalltune.errors import ParameterError, nearest
 from recalltune.evaluate.views import targets
-from recalltune.rank.decay import exponential, weibull, with_floor
 from recalltune.widgets.reading import chart_stamp
 from recalltune.widgets.scoring import Scored
 
@@ -162,10 +161,4 @@ def picture(name: str, candidates: Candidates) -> Picture:
 
 def _weights(scored: Scored) -> np.ndarray[Any, np.dtype[np.float64]]:
     decay = next((stage for stage in scored.config.stages if stage.kind == "decay"), None)
-    if decay is None or decay.family == "none":
-        return np.ones_like(_AGES)
-    if decay.family == "exponential":
-        weight = exponential(_AGES, half_life_days=decay.half_life_days)
-    else:
-        weight = weibull(_AGES, half_life_days=decay.half_life_days, shape=decay.shape)
-    return with_floor(weight, floor=decay.floor)
+    return np.ones_like(_AGES) if decay is None else decay.weight(_AGES)

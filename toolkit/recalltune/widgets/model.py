@@ -15,6 +15,7 @@ from recalltune.candidates.table import Candidates
 from recalltune.charts import compiled, patch, verdict_of
 from recalltune.errors import ParameterError, RecalltuneError, nearest
 from recalltune.evaluate.comparing import higher_is_better
+from recalltune.evaluate.run import in_split
 from recalltune.evaluate.views import label_of, targets
 from recalltune.pipeline.address import set_many
 from recalltune.pipeline.config import RankingConfig
@@ -22,7 +23,7 @@ from recalltune.widgets.controls import Control, controls_for
 from recalltune.widgets.drawings import LIST_LENGTH, Moved, picture
 from recalltune.widgets.markup import escaped, moves_table, strip_table
 from recalltune.widgets.noise import Noise
-from recalltune.widgets.scoring import Rescorer, Scored, tuning_cases
+from recalltune.widgets.scoring import Rescorer, Scored
 from recalltune.widgets.snapshot import Snapshot
 
 __all__ = ["EXPLORER_METRICS", "Explorer"]
@@ -63,7 +64,7 @@ class Explorer:
         metrics: Sequence[str] = EXPLORER_METRICS,
         chart: str = "case_flips",
     ) -> None:
-        cases = tuning_cases(candidates)
+        cases = in_split(candidates, "tune")
         self.candidates = cases
         self.base = config
         self.controls = controls_for(config, controls)

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
-from recalltune.errors import ParameterError
 from recalltune.evaluate.catalogue import measure, parse_metric
 from recalltune.evaluate.judged import judge
 from recalltune.pipeline.config import RankingConfig
@@ -24,29 +23,13 @@ from recalltune.pipeline.ranks import LabelSlots, ranks_of
 from recalltune.pipeline.run import check_setup, profile_groups, start, with_profile
 from recalltune.pipeline.stage import Affine, ScoreStage, Stage, State
 
-__all__ = ["Rescorer", "Scored", "tuning_cases"]
+__all__ = ["Rescorer", "Scored"]
 
 _STATES = 48
 """Prefixes kept for each group of cases; the oldest unused one goes first."""
 
 Floats = NDArray[np.float64]
 Kept = TypeVar("Kept")
-
-
-def tuning_cases(candidates: Candidates) -> Candidates:
-    """Return the cases that are not held out.
-
-    Raises
-    ------
-    ParameterError
-        If every case is held out.
-    """
-    splits = candidates.queries["split"].to_list()
-    rows = [row for row, split in enumerate(splits) if split != "held_out"]
-    if not rows:
-        message = f"candidates must hold at least one tuning case, got {len(splits)} held out"
-        raise ParameterError(message)
-    return candidates.take(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +69,7 @@ class Rescorer:
     Parameters
     ----------
     candidates
-        Tuning cases only, see `tuning_cases`.
+        Tuning cases only: `in_split(candidates, "tune")`.
     base
         Its admit, arms and profiles are those of every config scored.
     metrics

@@ -1,0 +1,71 @@
+"""Looks at the held-out cases: each decision scored on them is kept, and counted.
+
+A held-out part proves something for the decision it was kept for. Every further decision scored on
+the same cases spends some of that, so the lab remembers them; the same decision is one look.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from recalltune.candidates.table import Candidates
+from recalltune.evaluate.run import in_split
+from recalltune.store import Lab, Run, read_table, write_run
+from recalltune.sweep.choose import Choice
+from recalltune.version import code_digest
+
+__all__ = ["record_look"]
+
+_KIND = "held_out"
+
+
+def record_look(lab: Lab, choice: Choice, candidates: Candidates) -> int:
+    """Keep that a decision was scored on the held-out cases; return how many have been by now.
+
+    Parameters
+    ----------
+    lab
+        An open lab.
+    choice
+        From `choose`, with its held-out result.
+    candidates
+        The whole table it was scored on.
+
+    Returns
+    -------
+    int
+        Different decisions (metric, default, chosen) scored on these very cases, this one
+        included; 0 where nothing was held out.
+    """
+    if choice.heldout is None:
+        return 0
+    held = in_split(candidates, "held_out").queries.sort("query_id")
+    cases = _sha(held["query_id"].to_list() + held["text"].to_list())
+    decision = [choice.metric, choice.default.fingerprint, choice.chosen.fingerprint]
+    look = _sha([cases, *decision])
+    run = Run(
+        run_id=f"{_KIND}-{look}",
+        kind=_KIND,
+        config=choice.chosen.to_toml(),
+        config_fingerprint=choice.chosen.fingerprint,
+        data_digest=candidates.stamp.data,
+        encoder_id=candidates.stamp.encoder,
+        code_version=code_digest(),
+        settings={
+            "cases": cases,
+            "metric": choice.metric,
+            "default": choice.default.fingerprint,
+            "mean_default": choice.heldout.mean_a,
+            "mean_chosen": choice.heldout.mean_b,
+        },
+    )
+    with lab.writing() as con:
+        if not read_table(con, "run", run_id=run.run_id).height:
+            write_run(con, run)
+        looks = read_table(con, "run", kind=_KIND)["settings"].to_list()
+    return sum(json.loads(settings)["cases"] == cases for settings in looks)
+
+
+def _sha(texts: list[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
