@@ -36,7 +36,7 @@ SHOWN = {
 }
 """Metric -> how the README calls it."""
 HALF_LIFE_DAYS = 30.0
-SHAPES = (0.6, 1.0, 1.6)
+SHAPES = (0.5, 1.0, 1.5)
 
 
 def figures(record: Mapping[str, Any]) -> str:

@@ -109,6 +109,20 @@ def test_evaluate_explain_and_replay_say_what_they_found(call: Call, files: Path
     assert "m01" in case
 
 
+def test_bind_says_which_parameters_change_a_list(call: Call, files: Path) -> None:
+    common = ("--db", files / "lab.duckdb", "--cases", "s", "--config", files / "lexical.toml")
+    told = call("bind", *common)
+    rows = {line.split()[0]: line for line in told.splitlines()}
+    assert rows["select.caps.log"].endswith("  binds")
+    # Every question has three candidates, so three places hold nothing back.
+    assert rows["select.top_k"].endswith("  never binds")
+    assert rows["decay.half_life_days"].endswith("  never binds")
+    assert "not read, as the other values of decay stand: decay.half_life_days" in told
+    record = json.loads(call("bind", *common, "--most-queries", "2", "--json"))
+    assert {row["queries"] for row in record["parameters"]} <= {2, None}
+    assert record["cases"] == 4
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -146,6 +160,7 @@ def test_bad_input_ends_in_one_line_and_exit_code_2(
         "cases",
         "evaluate",
         "explain",
+        "bind",
         "replay",
         "sweep",
         "choose",

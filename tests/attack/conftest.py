@@ -61,8 +61,10 @@ def world(tmp_path: Path) -> Make:
     return make
 
 
-def write(path: Path, records: list[Record], *, scope: str = "s") -> None:
-    head = {"version": "connector-v1", "source": "src", "producedAt": "2026-07-01T00:00:00Z"}
+def write(
+    path: Path, records: list[Record], *, scope: str = "s", produced: str = "2026-07-01"
+) -> None:
+    head = {"version": "connector-v1", "source": "src", "producedAt": f"{produced}T00:00:00Z"}
     path.write_text(json.dumps({**head, "scope": scope, "records": records}), encoding="utf-8")
 
 

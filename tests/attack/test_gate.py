@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import recalltune as rt
-from attack.conftest import LATER, Make, record, shown, write
+from attack.conftest import LATER, Make, Record, record, shown, write
 from recalltune.errors import SourceError
 from recalltune.pipeline.config import RankingConfig
 from recalltune.store import data_digest, read_spans
@@ -131,3 +131,79 @@ def test_a_question_to_a_lab_where_nothing_was_told_shows_an_empty_list(
     nothing = {"list": [], "evidence": [], "account": []}
     assert shown(world([record("a", "alpha", **NEVER)]), lexical) == nothing
     assert shown(world(), lexical) == nothing
+
+
+def everywhere(
+    folder: Path, lexical: RankingConfig, payloads: dict[str, tuple[str, list[Record]]]
+) -> str:
+    """All that any way of asking shows on day 100 and on day 150, as one text.
+
+    ``payloads``: file name -> (when it was produced, its records).
+    """
+    folder.mkdir()
+    lab = rt.open(folder / "lab.duckdb")
+    days = {"early": "2026-04-11T00:00:00+00:00", "late": "2026-05-31T00:00:00+00:00"}
+    turns = [
+        {
+            "type": "user",
+            "uuid": name,
+            "sessionId": "session-one",
+            "timestamp": at,
+            "message": {"role": "user", "content": "alpha"},
+        }
+        for name, at in days.items()
+    ]
+    (folder / "s.jsonl").write_text("".join(json.dumps(turn) + "\n" for turn in turns))
+    for name, (produced, records) in payloads.items():
+        write(folder / name, records, produced=produced)
+        rt.ingest(lab, folder / name)
+    rt.ingest(lab, folder / "s.jsonl")
+    cases = [{"name": n, "query": "alpha", "targets": ["b"], "at": at} for n, at in days.items()]
+    (folder / "cases.json").write_text(json.dumps(cases))
+    rt.load_cases(lab, folder / "cases.json", case_set="c")
+    table = rt.candidates(lab, "c", lexical)
+    evaluated = rt.evaluate(table, lexical)
+    walked = rt.replay(lab, lexical)
+    told = {
+        "candidates": [table.memory_id(*cell) for cell in zip(*table.valid.nonzero(), strict=True)],
+        "features": {name: values.tolist() for name, values in table.features.items()},
+        "evaluated": [evaluated.cases.to_dicts(), evaluated.hits.to_dicts()],
+        "replayed": [frame.to_dicts() for frame in (walked.steps, walked.hits, walked.accounts)],
+        "searched": [shown(lab, lexical, at=at) for at in (None, *days.values())],
+    }
+    return json.dumps(told, default=str, sort_keys=True)
+
+
+def test_a_memory_told_first_and_marked_untold_later_is_nowhere(
+    tmp_path: Path, lexical: RankingConfig
+):
+    told = record("a", "alpha secret", importance=0.9, layer="user", tags=["secret"])
+    told_at = record("a", "alpha secret", importance=0.9, toldAt="2026-02-01T00:00:00Z")
+    untold = record("a", "alpha secret", importance=0.9, **NEVER)
+    without = everywhere(tmp_path / "without", lexical, {"1.json": ("2026-06-02", [OTHER])})
+    for number, first in enumerate((told, told_at)):
+        early, late = ("2026-06-01", [first, OTHER]), ("2026-06-02", [untold, OTHER])
+        pair = {"1.json": early, "2.json": late}
+        swapped = dict(reversed(pair.items()))
+        assert everywhere(tmp_path / f"pair{number}", lexical, pair) == without
+        assert everywhere(tmp_path / f"swapped{number}", lexical, swapped) == without
+    assert "secret" in everywhere(tmp_path / "told", lexical, {"1.json": early})
+
+
+def test_a_memory_marked_untold_first_and_told_later_shows_from_its_telling_on(
+    tmp_path: Path, lexical: RankingConfig
+):
+    untold = record("a", "alpha secret", **NEVER)
+    told = record("a", "alpha secret", toldAt="2026-05-01T00:00:00Z", origin="self_life")
+    both = {"1.json": ("2026-02-01", [untold, OTHER]), "2.json": ("2026-06-02", [told, OTHER])}
+    found = everywhere(tmp_path / "both", lexical, both)
+    assert found == everywhere(tmp_path / "swapped", lexical, dict(reversed(both.items())))
+    # What stood in the file that was told is all that counts.
+    assert found == everywhere(tmp_path / "a", lexical, {"2.json": ("2026-06-02", [told, OTHER])})
+    hits = json.loads(found)["evaluated"][1]
+    assert [hit["query_id"] for hit in hits if hit["memory_id"] == "a"] == ["late"]
+    never = {"1.json": ("2026-02-01", [untold, OTHER])}
+    early = json.loads(everywhere(tmp_path / "never", lexical, never))
+    assert [hit for hit in hits if hit["query_id"] == "early"] == [
+        hit for hit in early["evaluated"][1] if hit["query_id"] == "early"
+    ]

@@ -448,7 +448,7 @@ def test_the_mean_over_no_case_is_null_with_its_count_and_never_nan_or_nought(
     assert json.loads(run.to_json())["summary"][0]["mean"] is None
     with pytest.raises(ParameterError, match=r"ndcg@10 is undefined for every case"):
         run.value("ndcg@10")
-    swept = rt.sweep(table, lexical(), rt.Space({"rrf.rrf_k": [1, 60]}), split=None)
+    swept = rt.sweep(table, lexical(), rt.Space({"rrf.rrf_k": [1, 60]}), split="all")
     assert swept.frame("ndcg@10")["mean"].to_list() == [None, None]
     with lab.reading() as con:
         assert store.read_table(con, "sweep_point").height == 0
@@ -469,7 +469,7 @@ def test_a_mean_is_taken_over_the_cases_that_have_a_value(tmp_path: Path) -> Non
     assert (row["mean"], row["n"], row["undefined"]) == (0.5, 1, 1)
     assert run.value("mrr@10") == 0.5
     swept = rt.sweep(
-        table, lexical(), rt.Space({"rrf.rrf_k": [1, 60]}), metrics=("mrr@10",), split=None
+        table, lexical(), rt.Space({"rrf.rrf_k": [1, 60]}), metrics=("mrr@10",), split="all"
     )
     assert swept.frame("mrr@10")["mean"].to_list() == [0.5, 0.5]
     assert np.isnan(swept.values["mrr@10"]).sum() == 2

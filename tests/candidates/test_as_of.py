@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalltune.candidates.build import candidates
-from recalltune.candidates.settings import Admit, Arms, DenseArm, LexicalArm
+from recalltune.candidates.settings import Admit, Arms, DenseArm, LexicalArm, SubstringArm
 from recalltune.candidates.table import Candidates
 from recalltune.errors import checked
 from recalltune.pipeline.config import RankingConfig
@@ -39,7 +39,11 @@ def config(superseded: str = "hide", width: int = 5) -> RankingConfig:
         RankingConfig,
         {
             "admit": Admit(superseded=superseded),  # type: ignore[arg-type]
-            "arms": Arms(lexical=LexicalArm(width=width), dense=DenseArm(width=width)),
+            "arms": Arms(
+                lexical=LexicalArm(width=width),
+                dense=DenseArm(width=width),
+                substring=SubstringArm(width=width),
+            ),
             "stages": [{"kind": "rrf"}],
         },
     )
@@ -194,3 +198,4 @@ def test_an_empty_query_abstains_in_both_arms() -> None:
     made = table([Note("a", "tea", 0.0)], [Ask("q", "", 1.0)], config())
     assert made.valid.sum() == 0
     assert made.notices["abstained_queries"] == 1
+    assert made.notices["wordless_queries"] == 1

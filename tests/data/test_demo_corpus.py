@@ -442,7 +442,9 @@ def verdicts(demo: Any) -> dict[str, dict[str, bool]]:
         "mmr": (shown, set_many(base, {"mmr.lambda_": 0.7})),
     }
     return {
-        name: dict(evaluate(table, config).cases.select("query_id", "passed").iter_rows())
+        name: dict(
+            evaluate(table, config, split="all").cases.select("query_id", "passed").iter_rows()
+        )
         for name, (table, config) in runs.items()
     }
 

@@ -16,6 +16,8 @@ import pytest
 GUIDES = [
     # Nine commands, each starting the embedding model anew, and a report.
     pytest.param("tune-your-own-data", marks=pytest.mark.stress),
+    # Starts the embedding model and tries some hundred settings.
+    pytest.param("find-dead-knobs", marks=pytest.mark.stress),
     "export-to-recallnest",
     "add-a-transcript-format",
 ]

@@ -5,8 +5,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from recalltune.encode import Lengths, check_same_space, coverage, identity, unit_rows, vectors_for
+from recalltune.encode import (
+    Lengths,
+    cache,
+    check_same_space,
+    coverage,
+    identity,
+    unit_rows,
+    vectors_for,
+)
 from recalltune.errors import ContractError
+from recalltune.store import LockedError
 
 pytestmark = pytest.mark.slow
 
@@ -187,3 +196,23 @@ def test_queries_and_passages_of_one_prompted_model_are_one_space(lab):
     queries = vectors_for(lab, toy, ["fox"], "query")
     check_same_space(queries, vectors_for(lab, toy, ["fox"], "passage"))
     assert queries.encoder_id == toy.encoder_id
+
+
+def test_a_lab_that_is_held_is_tried_once_and_the_rows_serve_this_call(lab, monkeypatch):
+    monkeypatch.setattr(cache, "_CHUNK", 2)
+    tried = []
+
+    def held():
+        tried.append(None)
+        raise LockedError("held")
+
+    texts = ["fox", "owl", "bee", "fox", "elk"]
+    vectors_for(lab, Toy(), ["owl"], "passage")
+    with monkeypatch.context() as patched:
+        patched.setattr(lab, "writing", held)
+        found = vectors_for(lab, toy := Toy(), texts, "passage")
+    assert len(tried) == 1
+    assert (found.new, found.unkept, found.cached) == (3, 3, 1)
+    assert "3 encoded, 3 of them not kept (the lab cannot be written to)" in found.sentence()
+    np.testing.assert_array_equal(found.vectors, toy.encode(texts, "passage"))
+    assert vectors_for(lab, Toy(), texts, "passage").new == 3

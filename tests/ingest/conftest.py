@@ -14,14 +14,14 @@ from recalltune import store
 
 
 @pytest.fixture(scope="session")
-def _empty_lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def empty_lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store.open(tmp_path_factory.mktemp("empty") / "lab.duckdb").path
 
 
 @pytest.fixture
-def lab(tmp_path: Path, _empty_lab: Path) -> store.Lab:
+def lab(tmp_path: Path, empty_lab: Path) -> store.Lab:
     # Copying an empty lab is ten times faster than making its tables again.
-    return store.open(shutil.copy(_empty_lab, tmp_path / "lab.duckdb"))
+    return store.open(shutil.copy(empty_lab, tmp_path / "lab.duckdb"))
 
 
 @pytest.fixture

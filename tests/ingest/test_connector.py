@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from recalltune import store
 from recalltune.errors import ContractError, SourceError
 from recalltune.ingest import ingest
-from recalltune.ingest.merge import stacked
+from recalltune.ingest.versions import stacked
 
 
 def us(day: int) -> int:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from recalltune.errors import ParameterError
 from recalltune.rank.bm25 import PostingIndex, idf, score_terms
-from recalltune.rank.tokens import tokenize, tokenize_plain
 
 WORDS = st.sampled_from(["ant", "bee", "cat", "dog", "检索", "Ω"])
 DOCS = st.lists(st.lists(WORDS, max_size=8), max_size=10)
@@ -18,9 +17,8 @@ K1 = st.sampled_from([0.0, 0.4, 1.2, 3.0])
 B = st.sampled_from([0.0, 0.3, 0.75, 1.0])
 
 
-def scores(docs, query, tokenizer=str.split, **parameters):
-    index = PostingIndex.build([tokenizer(doc) for doc in docs])
-    return index.scores(tokenizer(query), **parameters)
+def scores(docs, query, **parameters):
+    return PostingIndex.build([doc.split() for doc in docs]).scores(query.split(), **parameters)
 
 
 def rebuilt(docs, query, k1, b):
@@ -47,24 +45,17 @@ def rebuilt(docs, query, k1, b):
 @pytest.mark.parametrize(
     ("docs", "query", "expected"),
     [
-        # tf 1 in a text of average length: k1 and b cancel, the score is the idf.
-        (["rust wins", "go wins"], "rust", [math.log(1 + 1.5 / 1.5), 0]),
+        # N 2, df 1 and 2, average length 2: ln 2 and ln 1.2, length 3 against 2 and 1.
         (
-            ["kiwi tea", "kiwi cup", "plum tea", "plum cup"],
-            "kiwi",
-            [math.log(2), math.log(2), 0, 0],
+            ["ant bee bee", "bee"],
+            "ant bee",
+            [
+                math.log(2) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 1.5))
+                + math.log(1.2) * 2.2 * 2 / (2 + 1.2 * (0.25 + 0.75 * 1.5)),
+                math.log(1.2) * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 0.5)),
+            ],
         ),
-        # In every text: ln(1 + 0.5 / 3.5), times 2.2 * tf / (tf + 1.2).
-        (
-            ["pink pink pink pink", "blue pink blue sky", "red red pink sea"],
-            "pink",
-            [math.log(8 / 7) * 2.2 * 4 / 5.2, math.log(8 / 7), math.log(8 / 7)],
-        ),
-        # Average length 1, length 2: 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2)) = 2.2 / 3.1.
-        (["alpha beta", "", "beta"], "alpha", [math.log(1 + 2.5 / 1.5) * 2.2 / 3.1, 0, 0]),
         (["ant bee", "cat"], "dog", [0, 0]),
-        (["", ""], "ant", [0, 0]),
-        ([], "ant", []),
         (["ant"], "", [0]),
     ],
 )
@@ -75,37 +66,6 @@ def test_scores_worked_by_hand(docs, query, expected):
 def test_a_word_asked_for_twice_counts_twice():
     once = scores(["ant bee", "cat"], "ant")
     assert scores(["ant bee", "cat"], "ant ant").tolist() == (2 * once).tolist()
-
-
-def test_only_the_text_that_shares_a_pair_of_characters_scores():
-    found = scores(["今天讨论检索排序", "明天去游泳", "预算已批准"], "检索", tokenize_plain)
-    assert found.round(6).tolist() == [0.8429, 0, 0]
-
-
-def test_a_query_of_one_character_finds_a_longer_text():
-    assert scores(["我养了一只猫", "今天下雨"], "猫", tokenize)[0] > 0
-
-
-def test_removing_a_word_from_the_text_lowers_its_score():
-    query = "每日复盘 cron 备份"
-    whole = scores([query, "其他"], query, tokenize)[0]
-    assert 0 < scores(["每日复盘 备份", "其他"], query, tokenize)[0] < whole
-
-
-def test_the_text_with_the_exact_identifier_comes_first():
-    docs = ["parse the http log, then the response", "call parse_http_response first"]
-    found = scores(docs, "parse_http_response", tokenize)
-    assert found[1] > found[0] > 0
-
-
-def test_the_identifier_with_the_right_number_comes_first():
-    found = scores(["see ADR-0005", "see ADR-0050", "adr notes"], "ADR-0005", tokenize)
-    assert found[0] > max(found[1], found[2])
-
-
-def test_words_missing_from_a_text_do_not_exclude_it():
-    found = scores(["offsite hotel booked", "budget approved"], "offsite hotel budget")
-    assert found[0] > found[1] > 0
 
 
 def test_a_word_in_every_text_still_weighs_more_than_nothing():

@@ -58,13 +58,6 @@ def test_mean_average_precision_of_the_plain_analyser_is_that_of_an_independent_
     assert found == pytest.approx(independent, abs=6e-4)
 
 
-@pytest.mark.shared
-@pytest.mark.parametrize(("tokenizer", "least"), [("plain", 0.9405), ("words_cjk_bigrams", 0.93)])
-def test_chinese_questions_find_their_passage_first(shared, tokenizer, least):
-    lists = ranked_lists(shared / "data" / "cmrc2018_zh", tokenizer)
-    assert np.mean([found[:1] == [*relevant] for relevant, found in lists]) >= least
-
-
 def test_scores_agree_with_bm25s_up_to_its_constant_and_its_single_precision():
     bm25s = pytest.importorskip("bm25s")
     rng = np.random.default_rng(20260101)

@@ -80,6 +80,38 @@ def test_curves_pass_through_their_published_values(weight, published):
     np.testing.assert_allclose(weight, [float(x) for x in published.split()], atol=5.01e-5)
 
 
+CORE, PERIPHERAL = (0.8, 0.85), (1.3, 0.45)  # shape, floor
+
+
+def tiered(tier, ages, half_life_days=1.0):
+    shape, floor = tier
+    return with_floor(weibull(ages, half_life_days=half_life_days, shape=shape), floor)
+
+
+def test_a_peripheral_memory_of_recallnest_outweighs_a_core_one_for_its_first_days():
+    """They are equal at 0.070 half-lives: 2.1 days of 30, 4.2 days of 60."""
+    from scipy.optimize import brentq
+
+    def lead(age):
+        return float(tiered(PERIPHERAL, age) - tiered(CORE, age))
+
+    crossing = brentq(lead, 0.01, 1.0)
+    assert crossing == pytest.approx(0.070, abs=5e-4)
+    for half_life_days, days in ((30.0, 2.1), (60.0, 4.2)):
+        assert crossing * half_life_days == pytest.approx(days, abs=0.05)
+        before, after = tiered(PERIPHERAL, [0.9 * days, 1.1 * days], half_life_days) > tiered(
+            CORE, [0.9 * days, 1.1 * days], half_life_days
+        )
+        assert before
+        assert not after
+
+
+@given(st.floats(1e-6, 0.0695), st.floats(0.0705, 1e4))
+def test_before_the_crossing_peripheral_always_leads_and_after_it_never(young, old):
+    assert tiered(PERIPHERAL, young) > tiered(CORE, young)
+    assert tiered(PERIPHERAL, old) < tiered(CORE, old)
+
+
 @pytest.mark.parametrize("name", PINNED)
 @given(half_life_days=HALF_LIFE)
 def test_the_weight_at_the_half_life_is_one_half(name, half_life_days):

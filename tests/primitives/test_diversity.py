@@ -16,6 +16,7 @@ from recalltune.rank.diversity import (
     jaccard,
     mmr,
     mmr_batch,
+    mmr_objective,
 )
 
 # relevances a 0.90, b 0.89, c 0.60; a and b are near-duplicates
@@ -275,3 +276,11 @@ def test_the_length_of_a_vector_does_not_matter_up_to_the_ends_of_the_range():
     direction = np.array([[0.6, 0.8], [1.0, 0.0]])
     for length in (1e-300, 2.0**-20, 1e300):
         assert cosine_matrix(direction * length)[0, 1] == pytest.approx(0.6, rel=1e-13)
+
+
+def test_the_objective_weighs_relevance_against_the_nearest_pick():
+    assert mmr_objective(0.8, 0.5, lambda_=[1.0, 0.0]).tolist() == [0.8, -0.5]
+    # 0.5 * 0.8 - 0.5 * 0.6
+    assert mmr_objective(0.8, 0.6, lambda_=0.5) == pytest.approx(0.1, rel=1e-12)
+    with pytest.raises(ParameterError, match=r"nearest must lie in"):
+        mmr_objective(0.8, 1.5, lambda_=0.5)

@@ -32,6 +32,18 @@ def test_fsrs_is_the_power_law_with_another_anchor(exponent, stability):
     )
 
 
+@given(st.floats(0, 5000), st.floats(0, 5000), st.floats(0.01, 1000), st.floats(0.05, 5))
+def test_an_older_memory_is_never_heavier_and_every_exponent_has_a_stated_half_age(
+    age, older, stability, exponent
+):
+    age, older = sorted([age, older])
+    start, young, old = fsrs([0.0, age, older], stability_days=stability, exponent=exponent)
+    assert 1.0 == start >= young >= old >= 0.0
+    half = stability * (2 ** (1 / exponent) - 1) / (0.9 ** (-1 / exponent) - 1)
+    weight = fsrs(half, stability_days=stability, exponent=exponent)
+    assert weight == pytest.approx(0.5, rel=1e-9)
+
+
 def test_the_constants_of_the_published_versions_come_out():
     # (1 + t / 9S) ** -1 and (1 + 19/81 t/S) ** -0.5
     assert fsrs(7.0, stability_days=2.0, exponent=1.0) == pytest.approx(1 / (1 + 7 / 18), rel=1e-14)

@@ -203,6 +203,15 @@ def test_z_score_of_two_scores_is_one_deviation_each_way():
 @pytest.mark.parametrize("scores", [[0.1, 0.1, 0.1], [7.0], [0.3, 0.3]])
 def test_equal_scores_have_a_z_score_of_exactly_zero(scores):
     assert z_score(scores).tolist() == [0.0] * len(scores)
+    assert z_score(scores, weakest=0.001).tolist() == [0.001] * len(scores)
+
+
+def test_a_shifted_z_score_puts_the_weakest_hit_above_an_absent_memory():
+    # mean 2, sd 1: -1 and 1, shifted by 1.5
+    arm = z_score([[1.0, 3.0, NAN]], weakest=0.5)
+    np.testing.assert_array_equal(arm, [[0.5, 2.5, NAN]])
+    assert weighted_sum(arm[np.newaxis])[0].tolist() == [0.5, 2.5, 0.0]
+    assert np.isnan(z_score([NAN], weakest=0.5)).all()
 
 
 @given(hnp.arrays(np.float64, 6, elements=st.floats(-100, 100), fill=st.nothing()))
@@ -252,6 +261,7 @@ def test_pointwise_calibrations_never_reverse_two_scores(scores):
         (lambda: inverse_distance([1.1]), r"cosine must lie in"),
         (lambda: min_max([1.0], floor=1.0), r"floor must lie in \[0, 1\), got 1.0"),
         (lambda: min_max(["a"]), "scores must hold numbers"),
+        (lambda: z_score([1.0], weakest=-1.0), r"weakest must lie in \[0, inf\), got -1.0"),
         (lambda: z_score([math.inf]), "scores must be finite or NaN, got inf at position 0"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from recalltune.rank.decay import exponential, weibull
 from recalltune.rank.diversity import jaccard, mmr
 from recalltune.rank.fusion import rrf, saturate
 from recalltune.rank.order import rank_order
+from recalltune.rank.token_variants import tokenize_openclaw_release
 
 pytestmark = pytest.mark.shared
 
@@ -28,8 +28,6 @@ TRANSLATED = {
 }
 off, today, share, shape_of = TRANSLATED.values()
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff"
-
 
 @pytest.fixture(scope="module")
 def golden(shared: Path) -> dict:
@@ -37,13 +35,8 @@ def golden(shared: Path) -> dict:
 
 
 def upstream_tokens(text: str) -> set[str]:
-    """The tokeniser of the release behind the golden values; an empty text is its own token."""
-    text = text.lower().strip()
-    tokens = set(re.findall(r"[a-z0-9_]+", text)) | set(re.findall(f"[{_CJK}]", text))
-    tokens |= {
-        run[i : i + 2] for run in re.findall(f"[{_CJK}]+", text) for i in range(len(run) - 1)
-    }
-    return tokens or {f"text:{text}"}
+    """The token set of the release behind the golden values; an empty text is its own token."""
+    return set(tokenize_openclaw_release(text)) or {f"text:{text.lower().strip()}"}
 
 
 def test_decay(golden):

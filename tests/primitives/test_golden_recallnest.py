@@ -10,7 +10,6 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from recalltune.rank.decay import half_floor, reinforced_half_life, weibull, with_floor
@@ -199,15 +198,3 @@ def test_mmr_defer_order(golden):
 
 def test_token_estimate(golden):
     agree(golden["token_estimate"], lambda text: estimate_tokens(text))
-
-
-def test_peripheral_memories_weigh_more_than_core_ones_until_the_published_crossing():
-    def weight(tier, age):
-        shape, floor = TIERS[tier]
-        return float(with_floor(weibull(age, half_life_days=30.0, shape=shape), floor))
-
-    assert weight("peripheral", 1.0) > weight("core", 1.0)
-    crossing = next(
-        age for age in np.arange(0.5, 9.0, 0.1) if weight("core", age) > weight("peripheral", age)
-    )
-    assert crossing == pytest.approx(0.070 * 30, abs=0.1)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
+import numpy as np
 import pytest
 
+from recalltune.pipeline.stages import Decay
 from recalltune.rank.tokens import TOKENIZERS
+
+_FAMILY = Decay.model_fields["family"].annotation
 
 # As an attribute of the package, `rank` is the function; the room is found by its name.
 PUBLIC = import_module("recalltune.rank").__all__
@@ -36,6 +41,28 @@ def test_every_source_key_used_in_a_docstring_is_listed_on_the_page(page, root: 
         used |= set(re.findall(r"key\s+``(\w+)``", module.read_text("utf-8")))
     assert used
     assert used <= listed
+
+
+FAMILY_ROW = re.compile(
+    r"^\| `(?P<family>\w+)`(?:, (?P<field>\w+) (?P<value>[\d.]+))? \| (?P<reads>[^|]+) \| "
+    r"(?P<weight>[\d.]+) \| (?P<keeps>[^|]+) \| (?:(?P<days>\d+) days|never)",
+    re.MULTILINE,
+)
+
+
+def test_the_table_of_families_says_what_the_stage_does(page):
+    rows = list(FAMILY_ROW.finditer(page))
+    assert {row["family"] for row in rows} == {*get_args(_FAMILY)} - {"none"}
+    for row in rows:
+        named = {row["field"]: float(row["value"])} if row["field"] else {}
+        stage = Decay(family=row["family"], **named)
+        at_30 = float(stage.weight(np.array([30.0]))[0])
+        assert row["weight"] == f"{at_30:.3f}"
+        assert row["keeps"].startswith("yes") == (abs(at_30 - 0.5) < 1e-12)
+        half = stage.half_age_days
+        assert row["days"] == (None if half is None else f"{half:.0f}")
+        reads = set(re.findall(r"`(\w+)`", row["reads"]))
+        assert reads | {"floor"} == set(stage.canonical()) - {"kind", "name", "family"} | {"floor"}
 
 
 def test_the_names_used_in_notebooks_are_what_they_seem():

@@ -3,17 +3,24 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recalltune.rank.tokens import TOKENIZERS, estimate_tokens, tokenize, tokenize_plain
+from recalltune.rank.bm25 import PostingIndex
+from recalltune.rank.tokens import TOKENIZERS, estimate_tokens, tokenize
 
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
         ("", []),
-        ("!!! … 🙂", []),
+        ("!!! … => `~`", []),
+        ("── │ ▌", []),
+        ("good 🙂🙂", ["good", "🙂", "🙂"]),
+        ("❤️ ❤", ["❤", "❤"]),
+        ("👩‍💻 👍🏽", ["👩", "💻", "👍", "🏽"]),
+        ("21 °C → ±2 €", ["21", "°", "c", "→", "±", "2", "€"]),
+        ("\U0001fae8 \ue0b0", ["\U0001fae8", "\ue0b0"]),
         ("Hello, world", ["hello", "world"]),
         ("getUserById", ["getuserbyid", "get", "user", "by", "id"]),
         ("parseHTTPResponse2", ["parsehttpresponse2", "parse", "http", "response2"]),
@@ -32,6 +39,13 @@ from recalltune.rank.tokens import TOKENIZERS, estimate_tokens, tokenize, tokeni
         ("ﾃﾞｰﾀ", ["デ", "ー", "タ", "デー", "ータ"]),
         ("Привет мир", ["привет", "мир"]),
         ("हिन्दी", ["हिन्दी"]),
+        ("مرحبا", ["مرحبا"]),
+        ("ไทย", ["ไ", "ท", "ย", "ไท", "ทย"]),
+        ("မြန်မာ", ["မြ", "န်", "မာ", "မြန်", "န်မာ"]),
+        ("𠮷野家", ["𠮷", "野", "家", "𠮷野", "野家"]),
+        ("か\u3099 か\u200d\u3099", ["が", "が"]),
+        ("ん\u3099 \u3099", ["ん\u3099", "\u3099"]),
+        ("src/rank/tokens.py", ["src", "rank", "tokens", "py"]),
         ("ﬁle Ｆｕｌｌ", ["file", "full"]),
         ("co\u00adoperate \u200bzero", ["cooperate", "zero"]),
         ("STRASSE straße", ["strasse", "strasse"]),
@@ -41,36 +55,59 @@ def test_tokens_of_a_text_written_by_hand(text, tokens):
     assert tokenize(text) == tokens
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        ("Don't stop-2", ["don", "t", "stop", "2"]),
-        ("检索排序", ["检索", "索排", "排序"]),
-        ("我有猫 a猫b", ["我有", "有猫", "a", "猫", "b"]),
-        ("café", ["caf"]),
-    ],
-)
-def test_the_plain_analyser_knows_ascii_words_and_cjk_pairs(text, tokens):
-    assert tokenize_plain(text) == tokens
-
-
-@pytest.mark.parametrize("spelling", ["café naïve", "CAFÉ NAÏVE", "cafe\u0301 nai\u0308ve"])
-def test_accents_are_part_of_a_word_however_they_are_encoded(spelling):
-    assert tokenize(spelling) == ["café", "naïve"]
-
-
-@pytest.mark.parametrize("query", ["parse_http_response", "parse http response", "http"])
-def test_an_identifier_is_found_whole_and_by_its_parts(query):
-    assert set(tokenize(query)) <= set(tokenize("call parse_http_response first"))
-
-
-def test_a_query_of_mixed_scripts_keeps_both_halves():
-    assert {"每日", "日复", "复盘", "cron", "备份"} <= set(tokenize("每日复盘 cron 备份"))
-
-
 @given(st.text(max_size=60))
 def test_any_text_gives_the_tokens_of_its_normal_form(text):
     assert tokenize(text) == tokenize(unicodedata.normalize("NFKC", text))
+
+
+def tells(char: str) -> bool:
+    """Whether a character is more than a blank, an invisible one, punctuation or a table line."""
+    category = unicodedata.category(char)
+    if category[0] in "ZP" or category in ("Cc", "Cf", "Cs"):
+        return False
+    drawn = category[0] == "S" and (char.isascii() or 0x2500 <= ord(char) <= 0x259F)
+    chosen = unicodedata.name(char, "").partition("-")[0]
+    selects = (
+        "VARIATION SELECTOR",
+        "MONGOLIAN FREE VARIATION SELECTOR",
+        "COMBINING GRAPHEME JOINER",
+    )
+    return not drawn and not chosen.startswith(selects)
+
+
+@settings(max_examples=200)
+@given(st.text(min_size=1, max_size=6))
+def test_a_text_has_a_token_exactly_where_it_tells_something(text):
+    normal = unicodedata.normalize("NFKC", text)
+    assert bool(tokenize(text)) == any(map(tells, normal))
+
+
+@settings(max_examples=50)
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_what_stands_around_a_text_apart_leaves_its_tokens(before, text):
+    assert tokenize(f"{before} \n {text}") == tokenize(before) + tokenize(text)
+
+
+@settings(max_examples=50)
+@given(st.text(max_size=40))
+def test_composed_and_separate_accents_give_the_same_tokens(text):
+    forms = [unicodedata.normalize(form, text) for form in ("NFC", "NFD", "NFKC", "NFKD")]
+    assert [tokenize(form) for form in forms] == [tokenize(text)] * 4
+
+
+@pytest.mark.parametrize(
+    ("query", "texts"),
+    [
+        ("rank/tokens.py", ["see rank/tokens.py", "see rank/order.py", "py of the rank"]),
+        ("~/.ssh/id_ed25519", ["key in ~/.ssh/id_ed25519", "ssh key", "id of the key"]),
+        ("C:\\notes\\2026.md", ["C:\\notes\\2026.md", "notes.md", "2026"]),
+        ("v1.2.3", ["since v1.2.3", "since v1.3", "3"]),
+        ("🎉", ["done 🎉", "done", "🙂"]),
+    ],
+)
+def test_a_path_a_version_an_emoji_finds_its_text_first(query, texts):
+    index = PostingIndex.build([tokenize(text) for text in texts])
+    assert index.scores(tokenize(query)).argmax() == 0
 
 
 @given(st.text(max_size=60), st.sampled_from(sorted(TOKENIZERS)))

@@ -68,8 +68,12 @@ def test_the_user_s_file_is_where_a_sweep_starts(target: Path) -> None:
     assert get(config, "category_minimum.other") == 0.3
     # No map in the file: the built-in one, which hardMinScore does not reach.
     assert get(config, "category_minimum.events") == 0.35
-    assert get(config, "arms.dense.width") == 20
-    assert get(config, "arms.dense.min_cosine") == -1.0
+    dense = config.arms.dense
+    assert dense is not None
+    # candidatePoolSize as it is, and what the store makes of it.
+    assert (dense.width, dense.proposed()) == (30, 20)
+    assert get(config, "similarity_minimum.min_score") == 0.3
+    assert get(config, "recallnest_fusion.dense_weight") == 0.7
     assert config.profiles == preset("recallnest").profiles
     assert read_recallnest(target).unknown == ("_comment", "x_team")
 
@@ -97,10 +101,26 @@ def test_keys_whose_zero_means_off_leave_their_stage_out(target: Path) -> None:
     assert not kinds & {"recency_boost", "length", "tier_decay", "source_diversity"}
 
 
-def test_a_floor_in_the_arm_becomes_a_cosine(target: Path) -> None:
+def test_a_floor_is_read_and_a_cosine_in_the_arm_is_written_as_one(target: Path) -> None:
     target.write_text('{"retrieval": {"minScore": 0.5}}', encoding="utf-8")
-    # 1 / (2 - cos) = 0.5 at cosine 0.
-    assert get(import_recallnest(target), "arms.dense.min_cosine") == 0.0
+    config = import_recallnest(target)
+    assert get(config, "similarity_minimum.min_score") == 0.5
+    # 1 / (2 - cos) at cosine 0.75; the larger of the two floors decides.
+    stricter = set_many(config, {"arms.dense.min_cosine": 0.75})
+    changed = {change.key: change.new for change in into(target, stricter).changed}
+    assert changed == {"minScore": "0.8"}
+
+
+def test_weights_that_vector_mode_ignores_are_read_where_they_can_be(target: Path) -> None:
+    def weights(vector: Any, bm25: Any) -> tuple[float, float]:
+        block = {"vectorWeight": vector, "bm25Weight": bm25}
+        target.write_text(json.dumps({"retrieval": block}), encoding="utf-8")
+        fusion = import_recallnest(target).stage("recallnest_fusion")
+        return fusion.dense_weight, fusion.lexical_weight
+
+    assert weights(0.2, 0.8) == (0.2, 0.8)
+    for useless in ((0, 0), (11, 0.3), ("much", "little")):
+        assert weights(*useless) == (0.7, 0.3)
 
 
 @pytest.mark.parametrize(
@@ -435,11 +455,13 @@ def test_a_config_of_another_kind_says_everything_production_will_do_otherwise(
         {"kind": "threshold", "min_score": 0.01},
         {"kind": "select", "caps": {"log": 2}},
     ]
-    config = checked(RankingConfig, {"arms": {"lexical": {}, "dense": {}}, "stages": stages})
+    arms = {"lexical": {}, "dense": {}, "substring": {}}
+    config = checked(RankingConfig, {"arms": arms, "stages": stages})
     report = into(target, config)
     told = reasons(report)
     assert {
         "arms.lexical",
+        "arms.substring",
         "arms.dense.width",
         "rrf",
         "decay.floor",
@@ -464,12 +486,45 @@ def test_a_config_of_another_kind_says_everything_production_will_do_otherwise(
     assert "written" in str(report)
 
 
+@pytest.mark.parametrize(
+    ("decay", "carried", "told"),
+    [
+        # ln 2 of the mean life; h is one half after h**(1 / shape) days
+        ({"family": "mean_life", "mean_life_days": 100.0}, "69.3147", "weight one half is carried"),
+        ({"family": "weibull_rate", "rate_days": 49.0, "shape": 2.0}, "7", "one half is carried"),
+        ({"family": "half_floor"}, "0", "nothing is carried"),
+        ({"family": "fsrs", "fsrs_exponent": 0.05}, "0", "nothing is carried"),
+    ],
+)
+def test_of_another_family_the_age_of_weight_one_half_is_carried_if_there_is_one(
+    target: Path, decay: dict[str, Any], carried: str, told: str
+) -> None:
+    stages = [{"kind": "rrf"}, {"kind": "decay", **decay}, {"kind": "select"}]
+    config = checked(RankingConfig, {"arms": {"dense": {}}, "stages": stages})
+    report = into(target, config)
+    [new] = [c.new for c in report.changed if c.key == "timeDecayHalfLifeDays"]
+    assert float(new) == pytest.approx(float(carried), abs=1e-4)
+    assert told in reasons(report)["decay.family"]
+
+
 def test_an_exchanged_order_is_named(target: Path) -> None:
     base = import_recallnest(target)
-    first, one, two, *rest = base.stages
-    config = base.with_(stages=(first, two, one, *rest))
+    gate, first, one, two, *rest = base.stages
+    config = base.with_(stages=(gate, first, two, one, *rest))
     assert "the order of stages" in reasons(into(target, config))
     assert "the order of stages" not in reasons(into(target, base))
+
+
+def test_stages_that_something_else_decides_there_are_named_with_it(target: Path) -> None:
+    told = reasons(into(target, preset("recallnest-hybrid")))
+    for name in ("recallnest_fusion", "rerank_pool", "light_rerank"):
+        assert "vector mode" in told[name]
+    assert "weighted" not in told
+    base = import_recallnest(target)
+    flagged = ("interference", "emotion_decay", "view_blend", "frequency_boost", "exact_tokens")
+    stages = [{"kind": kind} for kind in flagged]
+    told = reasons(into(target, base.with_(stages=(*base.stages, *stages))))
+    assert all("RecallNest" in told[name] and "no such stage" not in told[name] for name in flagged)
 
 
 def test_keys_production_heeds_and_we_do_not_model_are_named(target: Path) -> None:
@@ -490,8 +545,10 @@ changes = st.fixed_dictionaries(
         "length.anchor_chars": st.floats(0.5, 1_000_000),
         "tier_decay.half_life_days": days,
         "hotness_blend.weight": unit,
-        "arms.dense.width": st.integers(1, 20),
-        "arms.dense.min_cosine": st.integers(-1_000, 1_000).map(lambda n: n / 1_000),
+        # From 20 on every width is the same to the store.
+        "arms.dense.width": st.integers(1, 19),
+        # Up to 1/3 every minimum is.
+        "similarity_minimum.min_score": st.floats(0.34, 1),
         **{f"category_minimum.{key.field}": unit for key in KEYS if key.kind == "category_minimum"},
     },
 )

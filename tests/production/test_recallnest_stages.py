@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,9 +30,9 @@ from recalltune.pipeline.stages import (
     TierDecay,
 )
 from recalltune.pipeline.stages.recallnest_keep import count_words
-from recalltune.production.one_query import applied, one_query
+from recalltune.production.golden.one_query import applied, one_query
 from recalltune.sweep.walk import walk
-from toy_candidates import LAYERS, toy
+from toy_candidates import LAYERS, housed, toy
 
 pytestmark = pytest.mark.slow
 
@@ -221,7 +220,7 @@ def test_the_preset_round_trips_and_says_what_it_needs() -> None:
     config = preset("recallnest")
     assert config.arms.names == ("dense",)
     assert config.arms.dense is not None
-    assert config.arms.dense.width == 20
+    assert (config.arms.dense.width, config.arms.dense.store_limit) == (30, 20)
     again = checked(RankingConfig, config.model_dump(mode="json"))
     assert again == config
     assert again.fingerprint == config.fingerprint
@@ -271,38 +270,6 @@ def test_a_fresh_irrelevant_memory_outranks_an_old_perfect_one() -> None:
 
 # --- sweep = single -----------------------------------------------------------------------------
 
-CATEGORIES = ("", "cases", "events", "patterns")
-SCOPES = ("asset:brief:1", "asset:x", "cc:1", "memory:x", "project:a")
-TIERS = ("", "core", "peripheral", "working")
-
-
-def wide_toy(seed: int) -> Candidates:
-    """The shared toy with the features these stages read; coarse, so that scores tie."""
-    table = toy(seed)
-    rng = np.random.default_rng(seed + 1)
-    shape, valid = table.span.shape, table.valid
-
-    def coded(texts: tuple[str, ...]) -> np.ndarray:
-        return np.where(valid, rng.integers(0, len(texts), shape), -1)
-
-    count = np.where(rng.random(shape) < 0.5, 0.0, rng.integers(1, 12, shape))
-    days = np.where(count > 0, rng.integers(0, 4, shape) * 5.0, np.nan)
-    more = {
-        "confidence": np.where(rng.random(shape) < 0.3, np.nan, rng.integers(0, 3, shape) / 2),
-        "retracted": (rng.random(shape) < 0.1).astype(float),
-        "pinned": (rng.random(shape) < 0.1).astype(float),
-        "access_count": count,
-        "days_since_access": days,
-        "utf16_chars": rng.integers(0, 4, shape) * 700.0,
-        "category": coded(CATEGORIES),
-        "scope": coded(SCOPES),
-        "tier": coded(TIERS),
-    }
-    codes = {**table.codes, "category": CATEGORIES, "scope": SCOPES, "tier": TIERS}
-    text = ["short", "five words that all count surely", None, "数据库"]
-    queries = table.queries.with_columns(pl.Series("text", text, dtype=pl.String))
-    return replace(table, queries=queries, features={**table.features, **more}, codes=codes)
-
 
 def stage(kind: str, **choices: list[Any]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
@@ -310,8 +277,28 @@ def stage(kind: str, **choices: list[Any]) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
+gates = stage("skip_trivial", min_chars=[0, 15], min_chars_cjk=[0, 9], least_chars=[4, 9])
+fusing = st.one_of(
+    st.just({"kind": "weighted", "calibration": {"lexical": "logistic"}}),
+    stage(
+        "recallnest_fusion",
+        dense_weight=[0.0, 0.7],
+        agreement=[1.0, 1.05],
+        short_words=[0, 4],
+        short_lexical_cap=[0.1, 0.6],
+        short_lexical_only=[1.0, 1.5],
+        graph_weight=[0.0, 0.15],
+        graph_bonus=[0.0, 0.5],
+    ),
+    stage("lancedb_pro_fusion", rescue_from=[0.5, 0.75], rescue_share=[0.0, 0.92]),
+)
 moving = st.one_of(
-    stage("recency_boost", weight=[0.0, 0.1, 0.3], mean_life_days=[7.0, 30.0]),
+    stage(
+        "recency_boost",
+        weight=[0.0, 0.1, 0.3],
+        mean_life_days=[7.0, 30.0],
+        boost_future=[True, False],
+    ),
     stage("importance", base=[0.0, 0.5], missing=[0.0, 0.5]),
     stage("confidence", base=[0.2, 0.5]),
     stage("boundary", memory_scope=[1.0, 1.2]),
@@ -325,37 +312,72 @@ moving = st.one_of(
         access_mean_life_days=[5.0, 30.0],
         exempt_categories=[[], ["patterns"]],
     ),
+    stage(
+        "emotion_decay",
+        half_life_days=[10.0, 60.0],
+        stretch=[0.0, 0.3],
+        dead_zone=[0.0, 0.6],
+        arousal_weight=[0.0, 0.5],
+    ),
     stage("evolution_blend", weight=[0.0, 0.1], age_half_life_days=[9.0, 90.0]),
     stage("access_boost", weight=[0.0, 0.03], cap=[0.0, 0.05]),
     stage("hotness_blend", weight=[0.0, 0.15], mean_life_days=[1.0, 10.0]),
     stage("frequency_boost", weight=[0.0, 0.15], half_life_days=[3.0, 30.0], min_hits=[1.0, 2.0]),
+    stage("anchor_boost", weight=[0.0, 0.25], coverage=[0.0, 0.7]),
+    stage("view_blend", short_words=[0, 3], long_words=[4, 10], middle_abstract=[0.0, 0.5]),
+    stage("light_rerank", cosine_share=[0.0, 0.3, 1.0]),
+    stage(
+        "composite_decay",
+        half_life_days=[10.0, 30.0],
+        lowest=[0.3, 1.0],
+        core_floor=[0.0, 0.9],
+        frequency_weight=[0.0, 1.0],
+        dynamic_divisor=[1.0, 3.0],
+    ),
+    stage(
+        "half_floor_decay",
+        mean_life_days=[10.0, 60.0],
+        reinforcement=[0.0, 0.5],
+        access_half_life_days=[5.0, 30.0],
+    ),
 )
 cutting = st.one_of(
     stage("active", superseded=["hide", "show"]),
     stage("category_minimum", events=[0.2, 0.5], other=[0.1], unless_empty=[True, False]),
+    stage("rerank_pool", rows=[1, 3, 20]),
+    stage("best_version", by=["version_group", "scope"], importance_share=[0.0, 0.5]),
 )
 arranging = st.one_of(
     stage("defer", threshold=[0.0, 0.85]),
     stage("source_diversity", places=[1, 3, 20], min_scopes=[1, 3]),
+    stage(
+        "interference",
+        threshold=[0.0, 0.5],
+        ratio=[0.5, 0.9],
+        cluster_size=[1, 2],
+        crowded_factor=[0.0, 0.5],
+        drop_weaker=[True, False],
+        similarity=["cosine", "jaccard"],
+    ),
+    stage("exact_tokens", rows=[0, 1, 3], min_chars=[5, 20]),
+    stage("best_version"),
 )
 chains = st.builds(
-    lambda a, b, c, d: checked(
+    lambda gate, fused, a, b, c, d: checked(
         RankingConfig,
         {
             "layers": list(LAYERS),
             "arms": {"lexical": {}, "dense": {}},
-            "stages": [
-                {"kind": "weighted", "calibration": {"lexical": "logistic"}},
-                *a,
-                *b,
-                *c,
-                *d,
-            ],
+            "stages": [*gate, fused, *a, *b, *c, *d],
         },
     ),
+    st.lists(gates, max_size=1),
+    fusing,
     st.lists(moving, max_size=4, unique_by=lambda s: s["kind"]),
     st.lists(cutting, max_size=2, unique_by=lambda s: s["kind"]),
-    st.lists(arranging, max_size=2, unique_by=lambda s: s["kind"]),
+    st.lists(arranging, max_size=2, unique_by=lambda s: s["kind"]).map(
+        lambda stages: [{**s, "name": f"last_{s['kind']}"} for s in stages]
+    ),
     st.lists(stage("select", top_k=[2, 5]), max_size=1),
 )
 
@@ -370,7 +392,7 @@ def every_slot(table: Candidates) -> LabelSlots:
 def test_every_item_of_every_setting_has_the_rank_of_its_single_run(
     seed: int, grid: list[RankingConfig]
 ) -> None:
-    table = wide_toy(seed)
+    table = housed(toy(seed), seed)
     slots = every_slot(table)
     swept: dict[int, np.ndarray] = {}
     walk(table, grid, lambda g, state: swept.update({g: ranks_of(state, slots)}))
@@ -385,7 +407,7 @@ def test_every_item_of_every_setting_has_the_rank_of_its_single_run(
 def test_fields_left_out_of_the_canonical_form_have_no_effect(
     seed: int, config: RankingConfig
 ) -> None:
-    table = wide_toy(seed)
+    table = housed(toy(seed), seed)
     before = run(table, config)
     bare = checked(RankingConfig, {**config.canonical()})
     after = run(table, bare)
@@ -396,7 +418,7 @@ def test_fields_left_out_of_the_canonical_form_have_no_effect(
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), chains)
 def test_the_evidence_replayed_gives_the_final_score(seed: int, config: RankingConfig) -> None:
-    table = wide_toy(seed)
+    table = housed(toy(seed), seed)
     evidence = explain(table, config, "q0")
     replayed = replay_evidence(evidence)
     final = evidence.filter(pl.col("step") == pl.col("step").max())

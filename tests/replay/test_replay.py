@@ -11,7 +11,7 @@ from recalltune.errors import ParameterError, checked
 from recalltune.pipeline.config import RankingConfig
 from recalltune.replay.steps import replay
 from recalltune.store import Lab, Turn, insert_rows, put_texts, read_table, text_hash
-from small_lab import START, Note, make_lab
+from small_lab import START, Note, instant, make_lab
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +75,18 @@ def test_an_untold_memory_is_in_no_count(lab: Lab) -> None:
 def test_accounts_add_up_at_every_step(lab: Lab) -> None:
     accounts = replay(lab, CONFIG).accounts
     assert (accounts["candidates"] == accounts["picked"] + accounts["dropped"]).all()
+
+
+def test_a_turn_without_a_word_is_told_in_the_ledger(lab: Lab) -> None:
+    assert replay(lab, CONFIG).ledger == ()
+    with lab.writing() as con:
+        [digest] = put_texts(con, ["?!"])
+        con.execute("update turn set text_hash = ? where turn_id = 't1'", [digest])
+    wordless, empty = replay(lab, CONFIG).ledger
+    assert wordless.hop == "wordless_queries"
+    assert wordless.reason == "1 queries have no word: no lexical proposal for them"
+    assert (empty.hop, empty.query_id) == ("empty_arm", "t1")
+    assert empty.asked_at == int(instant(3.0).timestamp()) * 1_000_000
 
 
 def test_replaying_writes_nothing_unless_asked_and_then_the_same_twice(lab: Lab) -> None:

@@ -158,9 +158,16 @@ def test_a_run_is_written_with_its_frames_and_its_ledger(con):
         code_version="0",
     )
     hits = pl.DataFrame({"query_id": ["q", "q"], "rank": [2, 1], "memory_id": ["b", "a"]})
-    store.write_run(con, run, hits=hits)
-    assert store.record_ledger(con, "r1", hop="dense -> none", reason="no encoder") == 1
-    assert store.record_ledger(con, "r1", hop="lexical", reason="empty", asked_at=MOMENT) == 2
+    hops = pl.DataFrame(
+        {"hop": ["no_dense", "empty"], "reason": ["no encoder", "no word"], "query_id": [None, "q"]}
+    ).with_columns(asked_at=pl.Series([None, MOMENT]))
+    store.write_run(con, run, hits=hits, ledger=hops)
+    store.write_ledger(con, "r1", hops)
+    kept = store.read_table(con, "ledger", run_id="r1")
+    assert kept.select("seq", "hop", "query_id", "asked_at").rows() == [
+        (1, "no_dense", None, None),
+        (2, "empty", "q", MOMENT),
+    ]
     assert store.read_table(con, "hit", run_id="r1")["memory_id"].to_list() == ["a", "b"]
     assert store.read_table(con, "hit", run_id="other").is_empty()
 

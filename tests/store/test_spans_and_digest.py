@@ -153,26 +153,28 @@ def test_the_digest_ignores_where_a_row_was_read(con):
     assert store.data_digest(con) == before
 
 
-def test_forgetting_a_file_removes_its_rows_and_reopens_the_edited_span(con):
-    _add(con, "m", known_at=START, file="a")
-    before = store.data_digest(con)
-    _add(con, "m", version=2, known_at=START + DAY, file="b")
-    _add(con, "n", known_at=START, file="b")
-    con.execute(
-        "update memory_span set leaves_at = '2026-01-02T00:00:00Z' "
-        "where version = 1 and memory_id = 'm'"
-    )
-    store.forget_file(con, "b")
-    assert store.data_digest(con) == before
-    assert store.read_memories(con)["memory_id"].to_list() == ["m"]
+def test_forgetting_a_file_takes_its_claims_and_names_what_it_spoke_of(con):
+    said = {"line": 1, "said": "{}"}
+    rows = [
+        store.ClaimRow(kind="memory", ref="m", file="a", span="{}", **said),
+        store.ClaimRow(kind="memory", ref="m", file="b", span="{}", **said),
+        store.ClaimRow(kind="turn", ref="t", file="b", **said),
+        store.Access(memory_id="m", used_at=START, kind="cited", file="b"),
+    ]
+    store.insert_rows(con, rows)
+    assert store.forget_file(con, "b") == {"memory": ["m"], "turn": ["t"]}
+    assert store.claims_of(con, "memory", ["m", "n"]) == {"m": [rows[0]]}
+    assert store.claims_of(con, "turn", ["t"]) == {}
+    assert store.read_accesses(con).is_empty()
 
 
-def test_a_row_two_files_hold_survives_the_first_of_them(con):
-    _add(con, "m", known_at=START, file="a", also_in=["b", "c"])
-    before = store.data_digest(con)
-    store.forget_file(con, "a")
-    assert store.data_digest(con) == before
-    store.forget_file(con, "c")
-    assert store.data_digest(con) == before
-    store.forget_file(con, "b")
-    assert store.read_spans(con).is_empty()
+def test_what_is_written_under_an_id_replaces_all_that_stood_there(con):
+    _add(con, "m", known_at=START)
+    _add(con, "m", version=2, known_at=START + DAY)
+    _add(con, "n", known_at=START)
+    [text] = store.put_texts(con, ["text of m 1"])
+    span = store.MemorySpan(memory_id="m", text_hash=text)
+    store.replace_memories(con, ["m"], [store.Memory(memory_id="m", text_hash=text)], [span])
+    assert store.read_spans(con).select("memory_id", "version").rows() == [("m", 1), ("n", 1)]
+    store.replace_memories(con, ["m"], [], [])
+    assert store.read_memories(con)["memory_id"].to_list() == ["n"]

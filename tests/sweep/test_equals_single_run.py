@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,8 +13,9 @@ from recalltune.errors import checked
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.ranks import LabelSlots, ranks_in_list, ranks_of
 from recalltune.pipeline.run import run
+from recalltune.pipeline.stages import Decay
 from recalltune.sweep.walk import walk
-from toy_candidates import LAYERS, toy
+from toy_candidates import LAYERS, filed, housed, remembered, toy
 
 ARMS = {"lexical": {}, "dense": {}}
 
@@ -34,35 +35,152 @@ fuse = st.one_of(
         st.sampled_from([0.3, 1.0]),
         st.sampled_from([{}, {"lexical": "min_max"}, {"lexical": "saturate", "dense": "z_score"}]),
     ),
+    st.builds(
+        lambda w, tie: {"kind": "openclaw_fuse", "vector_weight": w, "exact_tie": tie},
+        st.sampled_from([0.0, 0.7]),
+        st.sampled_from(["halved", "content"]),
+    ),
+    st.builds(
+        lambda w: {"kind": "openclaw_legacy_fuse", "text_weight": w}, st.sampled_from([0.0, 0.3])
+    ),
+    st.builds(
+        lambda w, short: {"kind": "recallnest_fusion", "dense_weight": w, "short_words": short},
+        st.sampled_from([0.0, 0.7]),
+        st.sampled_from([0, 4]),
+    ),
+    st.builds(
+        lambda share: {"kind": "lancedb_pro_fusion", "rescue_share": share},
+        st.sampled_from([0.0, 0.92]),
+    ),
+    st.builds(
+        lambda divisor, time, layer: {
+            "kind": "dsh_rrf",
+            "divisor": divisor,
+            "time": time,
+            "layer": layer,
+        },
+        st.sampled_from([1.0, 60.0]),
+        st.sampled_from(["asked", "newest", "none"]),
+        st.sampled_from(["order", "none"]),
+    ),
+    st.builds(
+        lambda decay, weight: {
+            "kind": "generative_agents",
+            "hourly_decay": decay,
+            "importance_weight": weight,
+        },
+        st.sampled_from([0.9, 0.995]),
+        st.sampled_from([0.0, 1.0]),
+    ),
 )
-decay = st.builds(
-    lambda family, h, shape, floor: {
-        "kind": "decay",
-        "family": family,
-        "half_life_days": h,
-        "shape": shape,
-        "floor": floor,
-    },
-    st.sampled_from(["none", "exponential", "weibull"]),
-    st.sampled_from([7.0, 30.0, 180.0]),
-    st.sampled_from([0.5, 1.0, 1.5]),
-    st.sampled_from([0.0, 0.4]),
+FAMILIES = get_args(Decay.model_fields["family"].annotation)
+DAYS = ("half_life_days", "mean_life_days", "rate_days", "stability_days")
+decay = st.one_of(
+    st.builds(
+        lambda family, days, shape, others: {
+            "kind": "decay",
+            "family": family,
+            **dict.fromkeys(DAYS, days),
+            "shape": shape,
+            **others,
+        },
+        st.sampled_from(FAMILIES),
+        st.sampled_from([7.0, 30.0, 180.0]),
+        st.sampled_from([0.5, 1.0, 1.5]),
+        st.sampled_from(
+            [
+                {},
+                {"floor": 0.4},
+                {"layer_days": {"log": 3.0}},
+                {"reinforcement": 0.5},
+                {"exempt_pinned": True, "exempt_layers": ["project"]},
+                {"exempt_categories": ["patterns"]},
+            ]
+        ),
+    ),
+    st.builds(
+        lambda exponent, floor: {"kind": "act_r", "exponent": exponent, "floor": floor},
+        st.sampled_from([0.3, 0.5]),
+        st.sampled_from([0.0, 0.4]),
+    ),
+    st.builds(
+        lambda on, paths: {"kind": "openclaw_decay", "enabled": on, "paths": paths},
+        st.booleans(),
+        st.sampled_from(["release", "legacy"]),
+    ),
 )
 weigh = st.one_of(
+    st.sampled_from(
+        [
+            {"kind": "emotion_decay", "stretch": 2.0},
+            {"kind": "composite_decay", "lowest": 0.1},
+            {"kind": "half_floor_decay", "reinforcement": 0.0},
+            {"kind": "light_rerank", "cosine_share": 0.5},
+            {"kind": "anchor_boost", "weight": 1.0},
+            {"kind": "view_blend", "short_abstract": 0.5},
+        ]
+    ),
     st.builds(lambda w: {"kind": "salience", "salience_weight": w}, st.sampled_from([0.0, 0.5])),
     st.builds(lambda w: {"kind": "recency", "weight": w}, st.sampled_from([0.0, 0.3])),
     st.builds(lambda w: {"kind": "status", "superseded_weight": w}, st.sampled_from([0.0, 0.5])),
     st.builds(lambda m: {"kind": "threshold", "min_score": m}, st.sampled_from([0.0, 0.02, 0.4])),
+    st.builds(
+        lambda m, keep: {"kind": "similarity_minimum", "min_score": m, "unless_empty": keep},
+        st.sampled_from([0.02, 0.4]),
+        st.booleans(),
+    ),
+    st.builds(lambda b: {"kind": "openclaw_importance", "base": b}, st.sampled_from([0.5, 0.75])),
 )
 arrange = st.one_of(
+    st.builds(
+        lambda t, drop: {
+            "kind": "interference",
+            "threshold": t,
+            "cluster_size": 1,
+            "drop_weaker": drop,
+        },
+        st.sampled_from([0.0, 0.85]),
+        st.booleans(),
+    ),
+    st.builds(lambda rows: {"kind": "exact_tokens", "rows": rows}, st.sampled_from([1, 3])),
     st.builds(
         lambda lam, pool, sim: {"kind": "mmr", "lambda_": lam, "pool": pool, "similarity": sim},
         st.sampled_from([0.3, 0.7, 1.0]),
         st.sampled_from([3, 50]),
         st.sampled_from(["cosine", "jaccard"]),
     ),
-    st.builds(lambda t: {"kind": "defer", "threshold": t}, st.sampled_from([0.0, 0.85])),
+    st.builds(
+        lambda t, pool: {"kind": "defer", "threshold": t, "pool": pool},
+        st.sampled_from([0.0, 0.85, 1.0]),
+        st.sampled_from([None, 3]),
+    ),
+    st.builds(
+        lambda lam, same: {"kind": "openclaw_rank", "lambda_": lam, "same_project": same},
+        st.sampled_from([0.3, 1.0]),
+        st.sampled_from([1.0, 1.15]),
+    ),
 )
+keep = st.one_of(
+    st.builds(
+        lambda m, fill, relaxed: {
+            "kind": "openclaw_minimum",
+            "min_score": m,
+            "fill_up": fill,
+            "relaxed": relaxed,
+        },
+        st.sampled_from([0.0, 0.35, 1.0]),
+        st.booleans(),
+        st.booleans(),
+    ),
+    st.builds(lambda rows: {"kind": "rerank_pool", "rows": rows}, st.sampled_from([1, 4])),
+    st.builds(lambda by: {"kind": "best_version", "by": by}, st.sampled_from(["scope", "layer"])),
+    st.builds(
+        lambda budget, entry: {"kind": "block", "budget_chars": budget, "entry_chars": entry},
+        st.sampled_from([0, 160, 400]),
+        st.sampled_from([5, 120]),
+    ),
+)
+gate = st.builds(lambda n: {"kind": "skip_trivial", "min_chars": n}, st.sampled_from([0, 15]))
 select = st.builds(
     lambda k, floors, caps, budget, packer: {
         "kind": "select",
@@ -79,11 +197,13 @@ select = st.builds(
     st.sampled_from(["skip", "prefix"]),
 )
 configs = st.builds(
-    lambda a, b, c, d, e: config(a, b, *c, *d, *e),
+    lambda g, a, b, c, d, e, f: config(*g, a, b, *c, *d, *e, *f),
+    st.lists(gate, max_size=1),
     fuse,
     decay,
     st.lists(weigh, max_size=2, unique_by=lambda s: s["kind"]),
     st.lists(arrange, max_size=1),
+    st.lists(keep, max_size=1),
     st.lists(select, max_size=1),
 )
 
@@ -98,7 +218,7 @@ def every_slot(table: Any) -> LabelSlots:
 def test_every_item_of_every_setting_has_the_rank_of_its_single_run(
     seed: int, grid: list[RankingConfig]
 ) -> None:
-    table = toy(seed)
+    table = remembered(housed(filed(toy(seed), seed), seed), seed)
     slots = every_slot(table)
     swept: dict[int, np.ndarray] = {}
     walk(table, grid, lambda g, state: swept.update({g: ranks_of(state, slots)}))

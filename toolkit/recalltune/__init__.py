@@ -14,14 +14,16 @@ from recalltune.encode import encoder
 from recalltune.errors import ContractError, ParameterError, RecalltuneError, SourceError
 from recalltune.evaluate.cases import load_cases
 from recalltune.evaluate.run import Evaluation, evaluate, rank
+from recalltune.evaluate.saving import save_evaluation
 from recalltune.ingest import ingest
 from recalltune.pipeline.address import get, set_many
 from recalltune.pipeline.config import RankingConfig, load_config, preset, preset_names
 from recalltune.pipeline.explain import explain
 from recalltune.pipeline.present import present
 from recalltune.production.export import export
-from recalltune.replay.steps import replay
+from recalltune.replay.steps import replay, save_replay
 from recalltune.store import Lab, open
+from recalltune.sweep.bind import bind
 from recalltune.sweep.choose import Choice, choose, difference
 from recalltune.sweep.engine import SweepResult, sweep
 from recalltune.sweep.looks import record_look
@@ -45,6 +47,7 @@ __all__ = [
     "SweepResult",
     "__version__",
     "ask",
+    "bind",
     "candidates",
     "charts",
     "choose",
@@ -67,6 +70,8 @@ __all__ = [
     "record_look",
     "replay",
     "report",
+    "save_evaluation",
+    "save_replay",
     "save_sweep",
     "set_many",
     "sweep",

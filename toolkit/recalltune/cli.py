@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,23 +14,27 @@ import polars as pl
 import typer
 
 import recalltune as rt
+from recalltune.candidates.ledger import degradations
 from recalltune.errors import ParameterError, RecalltuneError
 from recalltune.evaluate.run import DEFAULT_METRICS
 from recalltune.ingest.moments import instant_us
 from recalltune.pipeline.config import RankingConfig, load_config
 from recalltune.pipeline.present import display_lines, present
+from recalltune.pipeline.scales import scale_notices
 from recalltune.production.evidence_file import evidence_beside, read_evidence, write_chosen
 from recalltune.production.export import undo
 from recalltune.production.provenance import Provenance
 from recalltune.production.recallnest_file import import_recallnest
 from recalltune.report.terminal import (
     choice_lines,
+    degraded_lines,
     evaluation_lines,
     import_lines,
+    notice_lines,
     table_lines,
 )
 from recalltune.report.text import plain
-from recalltune.store import data_digest
+from recalltune.store import LockedError, ReadOnlyError, data_digest
 
 __all__ = ["app", "main"]
 
@@ -86,6 +92,17 @@ def _existing(db: Path) -> rt.Lab:
 def _say(lines: list[str]) -> None:
     for line in lines:
         typer.echo(line)
+
+
+def _keep(save: Callable[[], str], *, json_: bool) -> None:
+    """Keep a run whose result has been said; where the lab cannot be written to, say only that."""
+    try:
+        run_id = save()
+    except (LockedError, ReadOnlyError) as error:
+        typer.echo(plain(f"the run was not kept: {error}", columns=_ERROR_COLUMNS), err=json_)
+        return
+    if not json_:
+        typer.echo(f"kept: run {run_id}")
 
 
 def _say_json(value: Any) -> None:
@@ -170,6 +187,7 @@ def evaluate(
             typer.echo(result.to_json())
         else:
             _say(evaluation_lines(result, by=by))
+        _keep(partial(rt.save_evaluation, lab, result, case_set=cases), json_=json_)
         return
     other = _config(baseline)
     against = rt.candidates(lab, cases, other, encoder=encoder)
@@ -180,6 +198,8 @@ def evaluate(
         _say_json(changes)
     else:
         _say(table_lines(pl.DataFrame(changes)))
+    for run in (before, result):
+        _keep(partial(rt.save_evaluation, lab, run, case_set=cases), json_=json_)
 
 
 @app.command()
@@ -212,6 +232,8 @@ def explain(
         table = rt.ask(lab, str(query), setting, at=asked_at, scope=scope, encoder=encoder)
     evidence = rt.explain(table, setting, case_id)
     row = table.position(case_id)
+    _say(degraded_lines(degradations(table.take([row]))))
+    _say(notice_lines(str(notice) for notice in scale_notices(setting)))
     order = rt.rank(table, setting).order
     display = present(table, order, row, layers=setting.layers)
     if display.height == 0:
@@ -221,7 +243,30 @@ def explain(
     for memory_id in display.sort("rank")["memory_id"].head(top).to_list():
         rows = evidence.filter(pl.col("memory_id") == memory_id).sort("step")
         typer.echo(f"\n{plain(memory_id, columns=100)}")
-        _say(table_lines(rows.select("stage", "scale", "shift", "before", "after", "rank")))
+        told = rows.select("stage", "scale", "shift", "before", "after", "needs", "rank")
+        _say(table_lines(told))
+
+
+@app.command()
+def bind(
+    db: Database,
+    cases: CasesOption,
+    config: ConfigOption,
+    encoder: EncoderOption = None,
+    most_queries: Annotated[
+        int | None, typer.Option(min=1, help="Evenly spaced queries; default: what is affordable.")
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Say which parameters bind. Example: recalltune bind --db F --cases S --config recallnest."""
+    from recalltune.report.binding import account_of, binding_lines
+
+    lab = _existing(db)
+    account = account_of(lab, cases, _config(config), encoder=encoder, most_queries=most_queries)
+    if json_:
+        _say_json(account.record())
+    else:
+        _say(binding_lines(account))
 
 
 @app.command()
@@ -237,13 +282,14 @@ def replay(
 ) -> None:
     """Walk a transcript through time. Example: recalltune replay --db F --config textbook."""
     lab = _existing(db)
-    result = rt.replay(
-        lab, _config(config), session=session, scope=scope, encoder=encoder, save=True
-    )
+    result = rt.replay(lab, _config(config), session=session, scope=scope, encoder=encoder)
     if json_:
-        _say_json({"run_id": result.run_id, "steps": result.steps.to_dicts()})
+        ledger = [vars(hop) for hop in result.ledger]
+        _say_json({"run_id": result.run_id, "steps": result.steps.to_dicts(), "ledger": ledger})
     else:
         _say(table_lines(result.steps))
+        _say(degraded_lines(result.ledger))
+    _keep(partial(rt.save_replay, lab, result), json_=json_)
 
 
 @app.command()
@@ -267,8 +313,9 @@ def sweep(
     grid = rt.load_space(space)
     with bar(grid.size, "sweep") as step:
         result = rt.sweep(table, setting, grid, largest=largest, progress=step)
-    sweep_id = rt.save_sweep(lab, result, case_set=cases)
     typer.echo(result.told())
+    _say(degraded_lines(degradations(result.candidates)))
+    sweep_id = rt.save_sweep(lab, result, case_set=cases)
     typer.echo(f"sweep {sweep_id}   next: recalltune choose --db {db} --sweep {sweep_id}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recalltune.candidates.features import features_of
-from recalltune.candidates.propose import exact_cosine, pad_lanes, top
-from recalltune.candidates.settings import Admit, Arms
+from recalltune.candidates.features import features_of, use_times
+from recalltune.candidates.propose import exact_cosine, matching, pad_lanes, top
+from recalltune.candidates.settings import Admit, Arms, SubstringArm
 from recalltune.candidates.table import (
     DEGRADED,
     NO_DENSE_ARM,
@@ -23,10 +23,11 @@ from recalltune.candidates.table import (
     Candidates,
     Stamp,
 )
-from recalltune.candidates.world import SpanTable, Worlds
+from recalltune.candidates.world import SpanTable, Worlds, in_scope
 from recalltune.encode import Encoder, resolve, vectors_for
 from recalltune.errors import ParameterError, nearest
-from recalltune.rank.bm25 import PostingIndex
+from recalltune.rank.substring import MODES, SubstringIndex
+from recalltune.rank.text_index import TextIndex
 from recalltune.rank.tokens import TOKENIZERS
 from recalltune.store import (
     Lab,
@@ -57,7 +58,8 @@ class _Corpus:
     """Everything that is the same for all queries."""
 
     worlds: Worlds
-    index: PostingIndex | None
+    index: TextIndex | None
+    substrings: SubstringIndex | None
     token_sets: list[frozenset[str]] | None
     vectors: NDArray[np.float32] | None
     notices: dict[str, int]
@@ -146,16 +148,11 @@ def ask(
     queries = pl.DataFrame([row], schema=dict(QUERY_COLUMNS))
     table = candidates_for(lab, queries, config, encoder=encoder)
     known = table.spans["scope"].drop_nulls().unique().to_list()
-    if scope is not None and not _holds(config.admit, scope, known):
+    searched = in_scope(np.array(known, dtype=np.str_), scope, config.admit.scope_match)
+    if scope is not None and not searched.any():
         message = f"scope {scope!r} holds no memory; {nearest(scope, known)}"
         raise ParameterError(message)
     return table
-
-
-def _holds(admit: Admit, scope: str, known: list[str]) -> bool:
-    if admit.scope_match == "family":
-        return any(one.startswith(scope) for one in known)
-    return scope in known
 
 
 def candidates_for(
@@ -188,9 +185,10 @@ def candidates_for(
     worlds = Worlds(spans, config.admit)
     chosen = _encoder(encoder, config.arms)
     corpus = _corpus(lab, worlds, config.arms, chosen)
-    asked = None
+    asked, unkept = None, corpus.notices.get("vectors_not_kept", 0)
     if chosen is not None and corpus.vectors is not None:
-        asked = pad_lanes(vectors_for(lab, chosen, queries["text"].to_list(), "query").vectors)
+        encoded = vectors_for(lab, chosen, queries["text"].to_list(), "query")
+        asked, unkept = pad_lanes(encoded.vectors), unkept + encoded.unkept
     rows = [
         _propose(corpus, config.arms, query, None if asked is None else asked[position])
         for position, query in enumerate(queries.iter_rows(named=True))
@@ -200,8 +198,13 @@ def candidates_for(
     table = {name: _padded([row[name] for row in rows], width, np.nan) for name in rows[0]}
     at = np.broadcast_to(queries["asked_at"].to_numpy()[:, None], span.shape)
     features, codes, notices = features_of(spans, span, at, accesses)
+    if config.arms.substring is not None:
+        codes["substring_mode"] = MODES
+        table["substring_mode"] = np.where(span >= 0, table["substring_mode"], -1).astype(np.int64)
     notices |= corpus.notices | {
+        "vectors_not_kept": unkept,
         "abstained_queries": 0 if asked is None else int((~asked.any(axis=1)).sum()),
+        "wordless_queries": _wordless(corpus.index, queries["text"].to_list()),
         "same_instant": int(np.isin(spans.enters, queries["asked_at"].to_numpy()).sum()),
     }
     return Candidates(
@@ -212,6 +215,7 @@ def candidates_for(
         codes=codes,
         vectors=corpus.vectors,
         token_sets=corpus.token_sets,
+        uses=use_times(spans.frame, accesses),
         labels=_judgeable(labels, queries, spans),
         expectations=expectations or {},
         stamp=Stamp(
@@ -228,7 +232,7 @@ def _encoder(encoder: Encoder | str | None, arms: Arms) -> Encoder | None:
     if arms.dense is None:
         return None
     chosen, reason = (encoder, "") if not isinstance(encoder, str | None) else resolve(encoder)
-    if chosen is None and arms.lexical is None:
+    if chosen is None and arms.names == ("dense",):
         message = f"arms.dense is the only arm and no encoder can run: {reason}"
         raise ParameterError(message)
     return chosen
@@ -236,24 +240,42 @@ def _encoder(encoder: Encoder | str | None, arms: Arms) -> Encoder | None:
 
 def _corpus(lab: Lab, worlds: Worlds, arms: Arms, encoder: Encoder | None) -> _Corpus:
     texts = worlds.spans.frame["text"].to_list()
-    index, token_sets, vectors = None, None, None
+    index, substrings, token_sets, vectors = None, None, None, None
     notices = {"untold_spans": worlds.spans.untold}
+    if arms.substring is not None:
+        gists = worlds.spans.frame["gist"].to_list()
+        substrings = SubstringIndex.build(texts, gists)
+        token_sets = _snippet_tokens(texts, gists, arms.substring)
     if arms.lexical is not None:
-        tokenise = TOKENIZERS[arms.lexical.tokeniser]
-        tokens = [tokenise(text) for text in texts]
-        index = PostingIndex.build(tokens)
-        token_sets = [frozenset(words) for words in tokens]
+        index = TextIndex.build(texts, arms.lexical.tokeniser)
+        token_sets = index.token_sets
     if arms.dense is not None:
         notices["dense_arm_missing"] = int(encoder is None)
     if encoder is not None:
         encoded = vectors_for(lab, encoder, texts, "passage")
         vectors = pad_lanes(encoded.vectors)
+        notices["vectors_not_kept"] = encoded.unkept
         notices["zero_vectors"] = int((~vectors.any(axis=1)).sum())
         if encoded.truncated is not None and encoded.share_cut is not None:
             notices["memories_cut_by_the_model"] = encoded.truncated
             # Rounded up: one unread token of a million is not none.
             notices["percent_of_tokens_unread"] = math.ceil(100 * encoded.share_cut)
-    return _Corpus(worlds, index, token_sets, vectors, notices)
+    return _Corpus(worlds, index, substrings, token_sets, vectors, notices)
+
+
+def _wordless(index: TextIndex | None, queries: Sequence[str]) -> int:
+    """How many queries hold nothing that the lexical arm could look up."""
+    return 0 if index is None else sum(not index.asked(text)[1] for text in queries)
+
+
+def _snippet_tokens(
+    texts: Sequence[str], gists: Sequence[str | None], arm: SubstringArm
+) -> list[frozenset[str]]:
+    tokenise = TOKENIZERS[arm.tokeniser]
+    snippets = (
+        (gist or text)[: arm.snippet_chars] for text, gist in zip(texts, gists, strict=True)
+    )
+    return [frozenset(tokenise(snippet)) for snippet in snippets]
 
 
 def _propose(
@@ -264,6 +286,7 @@ def _propose(
     world = worlds.world(at, query["scope"])
     allowed = world & worlds.proposable(at)
     size = world.size
+    counted = world if worlds.admit.statistics == "world" else worlds.alive(at)
     scores: dict[str, NDArray[np.float64]] = {}
     firsts: dict[str, NDArray[np.intp]] = {}
     if arms.dense is not None:
@@ -271,17 +294,25 @@ def _propose(
         if vector is not None and corpus.vectors is not None and vector.any():
             # A zero vector has no direction: its row, or the whole arm, abstains.
             rows = np.flatnonzero(allowed & corpus.vectors.any(axis=1))
-            scores["dense"][rows] = exact_cosine(vector, corpus.vectors[rows])
+            # A float32 unit vector is not quite 1 long, so a cosine could pass 1 by 1e-7.
+            cosine = np.clip(exact_cosine(vector, corpus.vectors[rows]), -1.0, 1.0)
+            scores["dense"][rows] = cosine
             near = np.nan_to_num(scores["dense"], nan=-2.0) >= arms.dense.min_cosine
-            firsts["dense"] = top(scores["dense"], near, arms.dense.width)
+            firsts["dense"] = top(scores["dense"], near, arms.dense.proposed())
     if arms.lexical is not None and corpus.index is not None:
-        counted = world if worlds.admit.statistics == "world" else worlds.alive(at)
-        words = TOKENIZERS[arms.lexical.tokeniser](query["text"])
-        scores["lexical"] = corpus.index.scores(
+        postings, words = corpus.index.asked(query["text"])
+        scores["lexical"] = postings.scores(
             words, k1=arms.lexical.k1, b=arms.lexical.b, world=counted
         )
-        matched = allowed & (scores["lexical"] > 0)
+        some = allowed & (scores["lexical"] > 0)
+        matched = matching(postings, words, some, arms.lexical, world=counted)
         firsts["lexical"] = top(scores["lexical"], matched, arms.lexical.width)
+    mode = 0
+    if arms.substring is not None and corpus.substrings is not None:
+        hits = corpus.substrings.search(query["text"], world=counted, allowed=allowed)
+        scores["substring"], mode = np.full(size, np.nan), MODES.index(hits.mode)
+        scores["substring"][hits.rows] = hits.occurrences
+        firsts["substring"] = hits.rows[: arms.substring.width]
     union = np.unique(np.concatenate(list(firsts.values()))).astype(np.int64)
     found: dict[str, NDArray[Any]] = {"span": union}
     for arm, first in firsts.items():
@@ -289,6 +320,8 @@ def _propose(
         ranks[first] = np.arange(1, first.size + 1)
         found[f"{arm}_score"] = scores[arm][union]
         found[f"{arm}_rank"] = ranks[union]
+    if arms.substring is not None:
+        found["substring_mode"] = np.full(union.size, mode)
     return found
 
 

@@ -8,11 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.source_path import source_path
 from recalltune.candidates.world import DAY_US, AccessLog, SpanTable
+from recalltune.rank.token_estimates import utf16_units
 
-__all__ = ["features_of"]
+__all__ = ["features_of", "use_times"]
 
-_CODED = ("layer", "category", "tier", "scope", "origin")
+_CODED = ("layer", "category", "tier", "scope", "origin", "project")
 
 
 def features_of(
@@ -44,10 +46,11 @@ def features_of(
 
     age = np.where(valid, (at - spans.event[row]) / DAY_US, np.nan)
     future = valid & (age < 0)
-    utf16 = np.array([_utf16_units(text) for text in frame["text"].to_list()], dtype=np.int64)
+    utf16 = np.array([utf16_units(text) for text in frame["text"].to_list()], dtype=np.int64)
     count, since = _uses(frame["memory_id"].to_list(), span, at, accesses)
     features = {
         "age_days": np.where(future, 0.0, age),
+        "days_ahead": np.where(future, -age, 0.0),
         "superseded": (valid & (spans.superseded[row] < at)).astype(np.float64),
         "retracted": (valid & (spans.retracted[row] < at)).astype(np.float64),
         "salience": along(_numbers(frame["salience"]), np.nan),
@@ -60,9 +63,9 @@ def features_of(
         "days_since_access": since,
     }
     codes = {}
-    for name in _CODED:
-        codes[name], coded = _coded(frame[name])
-        features[name] = along(coded, -1)
+    for column in (*(frame[name] for name in _CODED), _paths(frame)):
+        codes[column.name], coded = _coded(column)
+        features[column.name] = along(coded, -1)
     notices = {
         "future_timestamps": int(future.sum()),
         "untimed_candidates": int((valid & np.isnan(age)).sum()),
@@ -81,6 +84,11 @@ def _coded(column: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     known = tuple(sorted(set(texts)))
     place = {text: code for code, text in enumerate(known)}
     return known, np.array([place[text] for text in texts], dtype=np.int64)
+
+
+def _paths(frame: pl.DataFrame) -> pl.Series:
+    told = frame.select("memory_id", "source").iter_rows()
+    return pl.Series("path", [source_path(*row) for row in told], dtype=pl.String)
 
 
 def _uses(
@@ -104,6 +112,13 @@ def _uses(
     return count, since
 
 
-def _utf16_units(text: str) -> int:
-    """Length as JavaScript counts it, which is what production length norms were tuned on."""
-    return len(text) + sum(character > "\uffff" for character in text)
+def use_times(spans: pl.DataFrame, accesses: pl.DataFrame) -> list[NDArray[np.int64]]:
+    """Return, for each row of ``spans``, the instants of every use of its memory, rising."""
+    instants = pl.col("used_at").cast(pl.Int64)
+    used = accesses.select("memory_id", instants).sort("memory_id", "used_at")
+    times = {
+        str(memory_id): mine["used_at"].to_numpy()
+        for (memory_id,), mine in used.group_by("memory_id", maintain_order=True)
+    }
+    never = np.array([], dtype=np.int64)
+    return [times.get(memory_id, never) for memory_id in spans["memory_id"].to_list()]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from recalltune.candidates.settings import LexicalArm
+from recalltune.rank.bm25 import PostingIndex
 from recalltune.rank.order import round_significant
 
-__all__ = ["exact_cosine", "pad_lanes", "top"]
+__all__ = ["exact_cosine", "matching", "pad_lanes", "top"]
 
 _LANES = 16
 _BLOCK = 8_192
@@ -26,6 +30,25 @@ def top(score: NDArray[np.float64], allowed: NDArray[np.bool_], width: int) -> N
         rows = rows[score[rows] >= cut - 1e-11 * abs(cut)]
     rounded = round_significant(score[rows])
     return rows[np.argsort(-rounded, kind="stable")[:width]]
+
+
+def matching(
+    postings: PostingIndex,
+    words: Sequence[str],
+    some: NDArray[np.bool_],
+    arm: LexicalArm,
+    *,
+    world: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Return which of the rows that hold ``some`` token of the query the arm may propose."""
+    if arm.match == "any":
+        return some
+    rows, every = np.flatnonzero(some), np.zeros_like(some)
+    held = postings.term_frequencies(words, rows, world=world)
+    if len(held.terms) == len(set(words)):
+        every[rows] = (held.tf > 0).all(axis=0)
+    few = int(every.sum()) < arm.width
+    return some if arm.match == "all_then_any" and few else every
 
 
 def pad_lanes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

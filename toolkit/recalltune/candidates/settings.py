@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
 
 from recalltune.errors import Settings
 
-__all__ = ["Admit", "Arms", "DenseArm", "LexicalArm"]
+__all__ = ["Admit", "Arms", "DenseArm", "LexicalArm", "SubstringArm"]
 
 
 class Admit(Settings):
@@ -31,26 +32,71 @@ class Admit(Settings):
     all spans alive, as production indexes do; it includes rows the query may not see."""
 
 
-class LexicalArm(Settings):
+class Arm(Settings):
+    """Base of the arms that propose rows by a score of their own."""
+
+    width: int = Field(default=200, ge=1, le=100_000)
+    """>= 1. How many rows the arm proposes; independent of top_k."""
+
+    def attainable(self) -> tuple[float, float]:
+        """Return the lowest and highest raw score of a row the arm proposes."""
+        return -math.inf, math.inf
+
+    def proposed(self) -> int:
+        """Return how many rows the arm proposes at most."""
+        return self.width
+
+
+class LexicalArm(Arm):
     """BM25 over the query's world."""
 
     k1: float = Field(default=1.2, ge=0, le=10)
     """>= 0. Saturation of the term frequency; 0 counts presence only."""
     b: float = Field(default=0.75, ge=0, le=1)
     """[0, 1]. Strength of the length normalisation."""
-    tokeniser: Literal["words_cjk_bigrams", "plain"] = "words_cjk_bigrams"
-    """One tokeniser for both sides."""
-    width: int = Field(default=200, ge=1, le=100_000)
-    """>= 1. How many rows the arm proposes; independent of top_k."""
+    tokeniser: Literal[
+        "words_cjk_bigrams", "plain", "openclaw_release", "openclaw_main", "probe", "porter"
+    ] = "words_cjk_bigrams"
+    """One tokeniser for both sides, and for the token sets that diversity compares."""
+    match: Literal["any", "all", "all_then_any"] = "any"
+    """Which rows it may propose. any: with one token of the query. all: with every token.
+    all_then_any: with every token where those rows fill the width, else with one."""
+
+    def attainable(self) -> tuple[float, float]:
+        """Return the bounds of BM25: a row without a word of the query is not proposed."""
+        return 0.0, math.inf
 
 
-class DenseArm(Settings):
+class DenseArm(Arm):
     """Exact cosine over the query's world."""
 
-    width: int = Field(default=200, ge=1, le=100_000)
-    """>= 1. How many rows the arm proposes; independent of top_k."""
     min_cosine: float = Field(default=-1.0, ge=-1, le=1)
     """[-1, 1]. Rows below it are not proposed."""
+    store_limit: int | None = Field(default=None, ge=1, le=100_000)
+    """Rows, >= 1. A store that returns no more, whatever the width; None has no such limit."""
+
+    def attainable(self) -> tuple[float, float]:
+        """Return the bounds of the cosine."""
+        return self.min_cosine, 1.0
+
+    def proposed(self) -> int:
+        """Return the width, as the store cuts it."""
+        return self.width if self.store_limit is None else min(self.width, self.store_limit)
+
+
+class SubstringArm(Arm):
+    """Memories that hold the query's words letter by letter, in text or gist."""
+
+    tokeniser: Literal[
+        "words_cjk_bigrams", "plain", "openclaw_release", "openclaw_main", "probe"
+    ] = "probe"
+    """What makes the token sets that diversity compares, where the lexical arm is off."""
+    snippet_chars: int = Field(default=160, ge=1, le=100_000)
+    """Characters, >= 1. How much of the gist, or else of the text, these token sets are made of."""
+
+    def attainable(self) -> tuple[float, float]:
+        """Return the bounds of a count of occurrences."""
+        return 0.0, math.inf
 
 
 class Arms(Settings):
@@ -58,8 +104,10 @@ class Arms(Settings):
 
     lexical: LexicalArm | None = None
     dense: DenseArm | None = None
+    substring: SubstringArm | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The arms that are on, in the fixed order sums are taken in."""
-        return tuple(name for name in ("dense", "lexical") if getattr(self, name) is not None)
+        arms = ("dense", "lexical", "substring")
+        return tuple(name for name in arms if getattr(self, name) is not None)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.world import DAY_US
 from recalltune.errors import ContractError, ParameterError, nearest
 
 __all__ = ["DEGRADED", "NO_DENSE_ARM", "QUERY_COLUMNS", "Candidates", "Stamp"]
@@ -79,6 +80,8 @@ class Candidates:
     """shape (S, d), unit or zero rows; one per row of `spans`."""
     token_sets: Sequence[frozenset[str]] | None = None
     """One per row of `spans`; for token similarity."""
+    uses: Sequence[NDArray[np.int64]] | None = None
+    """One per row of `spans`: microseconds of every use of its memory, rising."""
     labels: pl.DataFrame = field(default_factory=pl.DataFrame)
     """query_id, memory_id, role, gain: the judgements, when the queries are eval cases."""
     expectations: Mapping[str, Any] = field(default_factory=dict)
@@ -115,6 +118,32 @@ class Candidates:
         if name not in self._kept:
             self._kept[name] = make()
         return self._kept[name]
+
+    def keeps(self, name: str) -> bool:
+        """Whether `kept` has made something under that name already."""
+        return name in self._kept
+
+    def use_ages(self, query: int) -> NDArray[np.float64]:
+        """Return shape (C, U): days since birth and since each use before the query, NaN = none.
+
+        Raises
+        ------
+        ContractError
+            If the table was made without the history of use.
+        """
+        if self.uses is None:
+            raise ContractError("candidates hold no history of use; candidates(...) reads it")
+        asked = int(self.queries["asked_at"][query])
+        born = self.feature("age_days")[query]
+        used = [
+            self.uses[row][: np.searchsorted(self.uses[row], asked)] if row >= 0 else np.array([])
+            for row in self.span[query].tolist()
+        ]
+        ages = np.full((born.size, 1 + max((one.size for one in used), default=0)), np.nan)
+        ages[:, 0] = born
+        for column, times in enumerate(used):
+            ages[column, 1 : 1 + times.size] = (asked - times) / DAY_US
+        return ages
 
     def code(self, column: str, value: str) -> int:
         """Return the integer for ``value`` in a coded feature; -1 if it never occurs."""

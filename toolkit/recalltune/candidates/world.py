@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from recalltune.candidates.settings import Admit
 from recalltune.errors import ContractError
 
-__all__ = ["DAY_US", "AccessLog", "SpanTable", "Worlds"]
+__all__ = ["DAY_US", "AccessLog", "SpanTable", "Worlds", "in_scope"]
 
 DAY_US = 86_400_000_000
 _NEVER = np.iinfo(np.int64).max
@@ -79,6 +80,36 @@ def _refuse_two_at_once(
         last[ids[row]] = row
 
 
+def in_scope(
+    scopes: NDArray[np.str_], asked: str | None, match: Literal["exact", "family"]
+) -> NDArray[np.bool_]:
+    """Return which scopes a query in ``asked`` searches.
+
+    Parameters
+    ----------
+    scopes
+        shape (S,).
+    asked
+        None searches every scope.
+    match
+        exact: equal. family: equal if ``asked`` holds a colon, else every scope it is a prefix of.
+
+    Examples
+    --------
+    >>> in_scope(np.array(["project", "project:a", "project:ab"]), "project", "family").tolist()
+    [True, True, True]
+    >>> in_scope(np.array(["project:a", "project:ab"]), "project:a", "family").tolist()
+    [True, False]
+    """
+    if asked is None:
+        return np.ones(scopes.shape, dtype=np.bool_)
+    if match == "family" and ":" not in asked:
+        family: NDArray[np.bool_] = np.char.startswith(scopes, asked)
+        return family
+    mine: NDArray[np.bool_] = scopes == asked
+    return mine
+
+
 @dataclass(frozen=True, eq=False)
 class Worlds:
     """The rules of one admit model over one span table."""
@@ -92,14 +123,7 @@ class Worlds:
 
     def world(self, at: int, scope: str | None) -> NDArray[np.bool_]:
         """Shape (S,); W(q): open at ``at`` and in scope. No scope means every scope."""
-        alive = self.alive(at)
-        if scope is None:
-            return alive
-        if self.admit.scope_match == "family" and ":" not in scope:
-            family: NDArray[np.bool_] = np.char.startswith(self.spans.scope, scope)
-            return alive & family
-        mine: NDArray[np.bool_] = self.spans.scope == scope
-        return alive & mine
+        return self.alive(at) & in_scope(self.spans.scope, scope, self.admit.scope_match)
 
     def proposable(self, at: int) -> NDArray[np.bool_]:
         """Shape (S,); spans the status filters let an arm propose."""

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from recalltune.encode.contract import Encoder, Kind, has_words
 from recalltune.errors import ContractError
-from recalltune.store.lab import Lab
+from recalltune.store.lab import Lab, LockedError, ReadOnlyError
 from recalltune.store.texts import text_hash
-from recalltune.store.vectors import get_vectors, put_vectors
+from recalltune.store.vectors import check_vectors, get_vectors, put_vectors
 
 __all__ = ["Coverage", "Encoded", "check_same_space", "coverage", "vectors_for"]
 
@@ -32,6 +32,8 @@ class Encoded:
     """Distinct texts read from the lab."""
     new: int
     """Distinct texts encoded now."""
+    unkept: int
+    """Those of them that the lab could not keep, because it cannot be written to."""
     abstained: int
     """Texts without a word, or with a zero vector: they take no part in the dense arm."""
     truncated: int | None
@@ -42,6 +44,8 @@ class Encoded:
     def sentence(self) -> str:
         """One line for a run's notes."""
         told = f"{len(self.vectors)} texts: {self.cached} cached, {self.new} encoded"
+        if self.unkept:
+            told += f", {self.unkept} of them not kept (the lab cannot be written to)"
         if self.abstained:
             told += f", {self.abstained} without a word abstain"
         if self.truncated is None:
@@ -92,7 +96,8 @@ def vectors_for(
     Parameters
     ----------
     lab
-        Where vectors are kept. Opened for writing only when something is new.
+        Where vectors are kept. Opened for writing only when something is new; where it may not be
+        written to, or another process holds it for seconds, what is new serves this call only.
     encoder
         The model.
     texts
@@ -105,7 +110,7 @@ def vectors_for(
     Returns
     -------
     Encoded
-        The rows, and counts of cached, new, silent and cut texts.
+        The rows, and counts of cached, new, unkept, silent and cut texts.
 
     Raises
     ------
@@ -117,22 +122,29 @@ def vectors_for(
     distinct = dict(zip(hashes, texts, strict=True))
     found, vectors = _read(lab, encoder, key, hashes)
     missing = list(dict.fromkeys(h for h, known in zip(hashes, found, strict=True) if not known))
+    unkept: dict[str, NDArray[np.float32]] = {}
     for start in range(0, len(missing), _CHUNK):
         chunk = missing[start : start + _CHUNK]
         rows = encoder.encode([distinct[digest] for digest in chunk], kind)
-        with lab.writing() as con:
-            put_vectors(con, key, chunk, rows)
+        check_vectors(chunk, rows)
+        _same_width(encoder, f"{key} gives", rows.shape[1])
+        # The first refusal took seconds to come; the next chunk would wait as long again.
+        if unkept or not _kept(lab, key, chunk, rows):
+            unkept |= zip(chunk, rows, strict=True)
         if progress is not None:
             progress(start + len(chunk), len(missing))
     if missing:
         # Encoders are not bit-stable across batches: what the lab holds is the truth.
-        _, vectors = _read(lab, encoder, key, hashes)
+        found, vectors = _read(lab, encoder, key, hashes)
+    for place in np.flatnonzero(~found).tolist():
+        vectors[place] = unkept[hashes[place]]
     truncated, share_cut = _cut(encoder, texts, kind)
     return Encoded(
         vectors=vectors,
         encoder_id=encoder.encoder_id,
         cached=len(distinct) - len(missing),
         new=len(missing),
+        unkept=len(unkept),
         abstained=int((~vectors.any(axis=1)).sum()),
         truncated=truncated,
         share_cut=share_cut,
@@ -178,6 +190,16 @@ def check_same_space(queries: Encoded, passages: Encoded) -> None:
         raise ContractError(msg)
 
 
+def _kept(lab: Lab, key: str, hashes: list[str], rows: NDArray[np.float32]) -> bool:
+    """Whether the lab could be written to."""
+    try:
+        with lab.writing() as con:
+            put_vectors(con, key, hashes, rows)
+    except (LockedError, ReadOnlyError):
+        return False
+    return True
+
+
 def _read(
     lab: Lab, encoder: Encoder, key: str, hashes: list[str]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
@@ -185,10 +207,14 @@ def _read(
         found, vectors = get_vectors(con, key, hashes)
     if not found.any():
         return found, np.zeros((len(hashes), encoder.dim), dtype=np.float32)
-    if vectors.shape[1] != encoder.dim:
-        msg = f"{key} promises {encoder.dim} values a text, the lab holds {vectors.shape[1]}"
-        raise ContractError(msg)
+    _same_width(encoder, f"{key} of the lab has", vectors.shape[1])
     return found, vectors
+
+
+def _same_width(encoder: Encoder, what: str, width: int) -> None:
+    if width != encoder.dim:
+        msg = f"{what} {width} values a text, the model promises {encoder.dim}"
+        raise ContractError(msg)
 
 
 def _cut(encoder: Encoder, texts: Sequence[str], kind: Kind) -> tuple[int | None, float | None]:

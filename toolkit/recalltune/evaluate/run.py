@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.ledger import Hop, degradations
 from recalltune.candidates.table import Candidates, Stamp
 from recalltune.errors import ContractError, ParameterError
 from recalltune.evaluate.catalogue import measure, parse_metric
+from recalltune.evaluate.cautions import cautions
 from recalltune.evaluate.clusters import sessions_of
 from recalltune.evaluate.judged import Judged, judge
 from recalltune.evaluate.labels import per_case_sum
@@ -23,7 +25,8 @@ from recalltune.evaluate.verdict import CaseVerdict, strict_verdict
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.ranks import ranks_in_list
 from recalltune.pipeline.run import check_setup, profile_groups, start, steps, with_profile
-from recalltune.pipeline.stage import FilterStage
+from recalltune.pipeline.scales import scale_notices
+from recalltune.pipeline.stage import FilterStage, Stage
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -70,8 +73,22 @@ class Shown:
     """Name of each filter stage -> rows it dropped, over all queries."""
 
 
-def rank(candidates: Candidates, config: RankingConfig) -> Shown:
+def rank(
+    candidates: Candidates,
+    config: RankingConfig,
+    *,
+    without: Callable[[Stage], bool] | None = None,
+) -> Shown:
     """Rank every query; a case's profile selects the config's profile of that name.
+
+    Parameters
+    ----------
+    candidates
+        Made for ``config``.
+    config
+        The ranking.
+    without
+        Stages for which it is true are passed over, to tell what they change.
 
     Raises
     ------
@@ -88,7 +105,7 @@ def rank(candidates: Candidates, config: RankingConfig) -> Shown:
     for profile, rows in profile_groups(candidates, config).items():
         part = candidates.take(rows)
         state = start(part)
-        for stage, _, after in steps(part, with_profile(config, profile)):
+        for stage, _, after in steps(part, with_profile(config, profile), without=without):
             if stage.name in filtered:
                 filtered[stage.name] += int(state.alive.sum() - after.alive.sum())
             state = after
@@ -155,8 +172,15 @@ class Evaluation:
     """query_id, rank, memory_id, score, layer, superseded, tokens."""
     accounts: pl.DataFrame
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Labels that judge nothing, cases without labels, cases with an empty list, rows each filter
-    dropped, and the notices of the candidates."""
+    """Labels that judge nothing, cases without labels, cases with an empty list, targets that only
+    their age keeps out of the list, rows each filter dropped, what `cautions` counts, and the
+    notices of the candidates."""
+    unit: str = "memory"
+    """What the metrics rank."""
+    ledger: tuple[Hop, ...] = ()
+    """Every degradation: of the whole run, then of single cases."""
+    notices: tuple[str, ...] = ()
+    """Thresholds and boosts of the config that stand outside what its scores can be."""
 
     def summary(self, by: str | None = None) -> pl.DataFrame:
         """Return metric, slice, mean, lo, hi, n, undefined: means with 95 % intervals.
@@ -195,13 +219,15 @@ class Evaluation:
         return float(mean)  # type: ignore[arg-type]
 
     def to_json(self) -> str:
-        """Return summary, slices and counts as JSON, without any text of the data."""
+        """Return summary, counts and ledger as JSON, without any text of the data."""
         return json.dumps(
             {
                 "config": self.config.fingerprint,
                 "data": self.stamp.data,
                 "encoder": self.stamp.encoder,
                 "counts": dict(self.counts),
+                "notices": list(self.notices),
+                "ledger": [vars(hop) for hop in self.ledger],
                 "summary": self.summary().to_dicts(),
             },
             allow_nan=False,
@@ -267,6 +293,7 @@ def evaluate(
         0,
     ).sum(axis=1)
     verdicts = _verdicts(candidates, shown, judged, ranks)
+    notices = tuple(str(notice) for notice in scale_notices(config))
     cases = candidates.queries.select("query_id", "session", "kind", "lang", "split").with_columns(
         pl.Series("shown", size),
         pl.Series("tokens", tokens.astype(np.int64)),
@@ -286,9 +313,20 @@ def evaluate(
             "labels_not_yet": len(judged.not_yet),
             "cases_without_target": int((_targets(judged) == 0).sum()),
             "empty_lists": int((size == 0).sum()),
+            "relevant_lost_to_decay": _lost_to_decay(candidates, config, judged, ranks),
             **{f"dropped_by_{name}": n for name, n in shown.filtered.items()},
+            "scale_notices": len(notices),
+            **cautions(candidates, config, shown.order, shown.score, metrics),
+            **{
+                name: count
+                for stage in config.stages
+                for name, count in stage.noticed(candidates).items()
+            },
             **candidates.notices,
         },
+        unit=unit,
+        ledger=degradations(candidates),
+        notices=notices,
     )
 
 
@@ -312,6 +350,18 @@ def _verdicts(
             )
         )
     return verdicts
+
+
+def _lost_to_decay(
+    candidates: Candidates, config: RankingConfig, judged: Judged, ranks: NDArray[np.float64]
+) -> int:
+    """Targets out of their list that would be in it if no stage marked memories down for age."""
+    settings = [config, *(with_profile(config, name) for name in config.profiles)]
+    if not any(stage.fades for setting in settings for stage in setting.stages):
+        return 0
+    unfaded = rank(candidates, config, without=lambda stage: stage.fades)
+    kept = ~np.isnan(ranks_in_list(unfaded.order, judged.slots))
+    return int(((judged.labels.gains > 0) & np.isnan(ranks) & kept).sum())
 
 
 def _targets(judged: Judged) -> NDArray[np.float64]:

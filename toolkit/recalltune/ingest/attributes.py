@@ -74,6 +74,10 @@ class Attributes:
     problem: str | None = None
     """Why the record cannot be used at all."""
 
+    def telling(self) -> Attributes:
+        """What a record that is left out says all the same: whether and when it was told."""
+        return Attributes(scope=self.scope, at=self.at, gated=self.gated, told_at=self.told_at)
+
 
 def read_attributes(raw: Mapping[str, Any], notes: Counter[str]) -> Attributes:
     """Attributes from a mapping with camelCase or snake_case keys.

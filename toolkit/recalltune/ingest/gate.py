@@ -1,18 +1,23 @@
-"""Failing closed: a telling rule that stands where it is not read must not be lost.
+"""Failing closed: no telling rule is overlooked, and of two the stricter one holds.
 
-Whether a memory was told is the one attribute that may never be overlooked: text with a rule in
-the wrong place would otherwise be imported as told to everyone.
+Whether a memory was told is the one attribute that may never be lost: text with a rule in the
+wrong place, or with a rule that only another file knows, would otherwise be shown to everyone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from recalltune.errors import SourceError
+from recalltune.ingest.parsed import Claim
 
-__all__ = ["misplaced_rule", "refuse_unread_rule"]
+__all__ = ["Telling", "misplaced_rule", "refuse_unread_rule", "strictest"]
+
+_EVERYONE = "everyone"
 
 _RULE = re.compile(r"told[_-]?at[\"']?[ \t]{0,8}[:=]", re.IGNORECASE)
 _READ = ("toldAt", "told_at")
@@ -54,6 +59,52 @@ def misplaced_rule(record: Mapping[str, Any], metadata: Any) -> str | None:
     if any(_is_rule(key) and key not in _READ for key in metadata or ()):
         return "toldAt is spelt in another way"
     return None
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Who may see a text, and from when: the gate's part of a span."""
+
+    audience: str
+    gated: bool
+    told_at: datetime | None
+
+
+def strictest(claims: Sequence[Claim]) -> Telling:
+    """Return what holds where records disagree about telling one text; their order is no matter.
+
+    - "Not told" wins, unless a record that was stated later says when it was told: then it is told
+      from that instant on, and not before "not told" was stated. A record without a rule lifts
+      nothing, nor does one that was left out, and a record without a stated time is never later.
+    - Of two instants the later one, and of two audiences the one that is not everyone; under two
+      such audiences the text is not told to anyone.
+
+    Parameters
+    ----------
+    claims
+        At least one; all that is said about the telling of one text.
+    """
+    audience, *others = sorted({claim.span.audience for claim in claims} - {_EVERYONE}) or [
+        _EVERYONE
+    ]
+    if others or _never_told(claims):
+        return Telling(audience, gated=True, told_at=None)
+    # The silence that was lifted held until it was stated.
+    bounds = [claim.stated_at if claim.silent else claim.span.told_at for claim in claims]
+    told_at = max((bound for bound in bounds if bound is not None), default=None)
+    return Telling(audience, any(claim.span.gated for claim in claims), told_at)
+
+
+def _never_told(claims: Sequence[Claim]) -> bool:
+    silent = [claim.stated_at for claim in claims if claim.silent]
+    if not silent or None in silent:
+        return bool(silent)
+    told = [
+        claim.stated_at
+        for claim in claims
+        if claim.span.told_at is not None and claim.stated_at is not None and not claim.withheld
+    ]
+    return not told or max(told) <= max(at for at in silent if at is not None)
 
 
 def _is_rule(key: str) -> bool:

@@ -1,8 +1,8 @@
 """ingest: files in, rows in the lab, and an account of what became of every record.
 
 One call is one transaction: either all its files are in, or the lab is as it was. A file whose
-bytes and settings are those of its last import is not read again; a changed file first gives up
-exactly the rows only it accounts for.
+bytes and settings are those of its last import is not read again; a changed file first takes
+back all that it said.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from recalltune.ingest.detect import FORMATS, detect
 from recalltune.ingest.folder import Source, find_sources
 from recalltune.ingest.locomo import read_locomo
 from recalltune.ingest.markdown_folder import read_markdown
-from recalltune.ingest.merge import Holdings, merge
+from recalltune.ingest.merge import Holdings, merge, settle_again
 from recalltune.ingest.parsed import Parsed, Settings
 from recalltune.ingest.reader import file_digest
 from recalltune.ingest.report import ImportReport, Tally, ledger_row
@@ -122,7 +122,7 @@ def _changed(
     settings: Settings,
     tally: Tally,
 ) -> Iterator[_File]:
-    """Files that are new or not as they were, read; a changed one has given up its rows."""
+    """Files that are new or not as they were, read; a changed one has taken back what it said."""
     known = known_files(con)
     wished = json.dumps([format, settings.scope, settings.layer, settings.turns_as_memories])
     for source in sources:
@@ -133,7 +133,7 @@ def _changed(
             continue
         parsed = _read(source, format, settings, tally)
         if earlier is not None:
-            forget_file(con, source.file)
+            settle_again(con, forget_file(con, source.file))
         if parsed is not None:
             yield _File(source, parsed, sha256, wished)
 
@@ -164,6 +164,7 @@ def _import(con: duckdb.DuckDBPyConnection, batch: list[_File], tally: Tally) ->
     put_texts(con, [text for file in batch for text in file.parsed.texts.values()])
     held.write(con)
     insert_rows(con, rows)
+    tally.found(held.settled)
 
 
 def _read(source: Source, format: str, settings: Settings, tally: Tally) -> Parsed | None:

@@ -20,6 +20,7 @@ from recalltune.ingest.markdown_blocks import Block, markdown_blocks
 from recalltune.ingest.moments import dated_name
 from recalltune.ingest.parsed import Parsed, Settings, claim_of
 from recalltune.ingest.reader import read_document
+from recalltune.store import text_hash
 
 __all__ = ["FORMAT", "read_markdown"]
 
@@ -64,26 +65,28 @@ def read_markdown(path: Path, file: str, inside: str, settings: Settings) -> Par
     for number, block in enumerate(blocks, start=1):
         body, own_id, pairs = _braces(block, file)
         refuse_unread_rule(f"{block.heading or ''}\n{body}", f"{file}:{block.line}")
-        if not body:
-            parsed.drop("empty item", block.line)
-            continue
         found = _merged(of_file, read_attributes(pairs, parsed.notes))
-        if found.problem:
-            parsed.drop(found.problem, block.line)
-            continue
-        parsed.keep()
-        layer = found.fields.get("layer") or settings.layer or ("log" if day else "project")
-        found.fields = {"title": block.heading} | found.fields | {"layer": layer}
+        withheld = found.problem is not None or not body
+        if withheld:
+            parsed.drop("empty item" if not body else str(found.problem), block.line)
+            if not found.gated:
+                continue
+            found = found.telling()
+        else:
+            parsed.keep()
+            layer = found.fields.get("layer") or settings.layer or ("log" if day else "project")
+            found.fields = {"title": block.heading} | found.fields | {"layer": layer}
         parsed.claims.append(
             claim_of(
                 own_id or f"md:{stem}#{number}",
-                parsed.text(body),
+                text_hash(body) if withheld else parsed.text(body),
                 found,
                 scope=found.scope or settings.scope or "global",
                 at=found.at or _moment(block, body, day, number, parsed),
                 source=FORMAT,
                 file=file,
                 line=block.line,
+                withheld=withheld,
             )
         )
     return parsed

@@ -1,125 +1,155 @@
 """Files' rows against the lab: what they repeat, what they edit, what is new.
 
-A turn or memory that another file says in the same words is kept once, with both files as its
-origin. Where a format can carry edits, a later text under the same id is a new version.
+Every record is held as a claim beside those of other files, and what stands in the lab under its
+id is settled anew from all of them. A turn or memory that another file says in the same words is
+there once, with both files as its origin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import duckdb
 
 from recalltune.ingest.parsed import Claim, Parsed
+from recalltune.ingest.versions import Settled, settle, settle_turn
 from recalltune.store import (
-    Memory,
-    MemorySpan,
+    ClaimRow,
+    Kind,
+    Row,
     Turn,
+    adopt,
+    claims_of,
+    insert_rows,
     known_searches,
     replace_memories,
     replace_turns,
-    spans_of,
-    turns_of,
 )
 
-__all__ = ["Holdings", "merge", "stacked"]
+__all__ = ["Holdings", "merge", "settle_again"]
+
+_TAKEN = "id taken by another memory, no later time to order them"
 
 
 @dataclass
 class Holdings:
-    """What the lab holds under the ids of some files, and what they make of it."""
+    """What all files say under the ids of some of them, and what comes of it."""
 
-    turns: dict[str, Turn]
-    spans: dict[str, list[MemorySpan]]
-    searches: set[str]
-    newest: dict[str, Memory] = field(default_factory=dict)
+    turns: dict[str, list[Turn]]
+    claims: dict[str, list[Claim]]
+    searches: set[str] = field(default_factory=set)
+    fresh: list[ClaimRow] = field(default_factory=list)
+    """Claims that are not in the lab yet."""
     touched_turns: set[str] = field(default_factory=set)
-    touched_spans: set[str] = field(default_factory=set)
+    settled: dict[str, Settled] = field(default_factory=dict)
+    """Memories that were touched."""
 
     @classmethod
     def of(cls, con: duckdb.DuckDBPyConnection, files: Iterable[Parsed]) -> Holdings:
         """Look up every id the files name, once."""
         files = list(files)
+        turn_ids = [turn.turn_id for file in files for turn in file.turns]
+        memory_ids = [claim.memory.memory_id for file in files for claim in file.claims]
+        adopt(con, turn_ids, memory_ids)
+        held = cls.under(con, turn_ids, memory_ids)
+        queries = [entry.query_id for file in files for entry in file.searches]
+        held.searches = known_searches(con, queries)
+        return held
+
+    @classmethod
+    def under(
+        cls, con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str], memory_ids: Sequence[str]
+    ) -> Holdings:
+        """Look up what the lab holds under these ids."""
         return cls(
-            turns_of(con, [turn.turn_id for file in files for turn in file.turns]),
-            spans_of(con, [claim.memory.memory_id for file in files for claim in file.claims]),
-            known_searches(con, [entry.query_id for file in files for entry in file.searches]),
+            {
+                turn_id: [row.to_turn() for row in rows]
+                for turn_id, rows in claims_of(con, "turn", turn_ids).items()
+            },
+            {
+                memory_id: list(map(_claim, rows))
+                for memory_id, rows in claims_of(con, "memory", memory_ids).items()
+            },
         )
+
+    def add_turn(self, turn: Turn) -> None:
+        """Hold one more record of a turn."""
+        self.turns.setdefault(turn.turn_id, []).append(turn)
+        self.touched_turns.add(turn.turn_id)
+        self.fresh.append(ClaimRow.of_turn(turn))
+
+    def add(self, claim: Claim) -> None:
+        """Hold one more record of a memory."""
+        self.claims.setdefault(claim.memory.memory_id, []).append(claim)
+        self.fresh.append(
+            ClaimRow.of_memory(
+                claim.memory,
+                claim.span,
+                line=claim.line,
+                stated_at=claim.stated_at,
+                edits=claim.edits,
+                withheld=claim.withheld,
+            )
+        )
+
+    def settle(self, memory_id: str) -> Settled:
+        """Settle a memory by all that is held of it now."""
+        self.settled[memory_id] = settle(self.claims.get(memory_id, []))
+        return self.settled[memory_id]
 
     def write(self, con: duckdb.DuckDBPyConnection) -> None:
         """Store what was touched; the rest stays as it is."""
-        replace_turns(con, [self.turns[turn] for turn in sorted(self.touched_turns)])
-        spans = [
-            span for memory in sorted(self.touched_spans) for span in stacked(self.spans[memory])
-        ]
-        replace_memories(con, list(self.newest.values()), spans)
+        turn_ids = sorted(self.touched_turns)
+        turns = [settle_turn(self.turns[turn])[0] for turn in turn_ids if turn in self.turns]
+        replace_turns(con, turn_ids, turns)
+        outcomes = list(self.settled.values())
+        memories = [outcome.memory for outcome in outcomes if outcome.memory is not None]
+        spans = [span for outcome in outcomes for span in outcome.spans]
+        replace_memories(con, list(self.settled), memories, spans)
+        insert_rows(con, self.fresh)
+
+
+def settle_again(con: duckdb.DuckDBPyConnection, spoken: Mapping[Kind, Sequence[str]]) -> None:
+    """Write what the files that are left say under the ids of one that was forgotten."""
+    held = Holdings.under(con, spoken["turn"], spoken["memory"])
+    held.touched_turns |= set(spoken["turn"])
+    for memory_id in spoken["memory"]:
+        held.settle(memory_id)
+    held.write(con)
 
 
 def merge(parsed: Parsed, file: str, held: Holdings) -> int:
     """Number of the file's records that the lab, or a file before it, held already.
 
-    ``parsed`` is left with the turns, memories and searches that are new.
+    ``parsed`` is left with the turns, memories and searches that are new, or say something new.
     """
     return (
-        _merge_turns(parsed, file, held)
+        _merge_turns(parsed, held)
         + _merge_searches(parsed, held)
         + _merge_memories(parsed, file, held)
     )
 
 
-def stacked(spans: Sequence[MemorySpan]) -> list[MemorySpan]:
-    """Spans of one memory as versions: numbered by time, each leaving when a later one enters.
-
-    A version that was never told enters nowhere, so what it replaces stays.
-    """
-    if len(spans) == 1 and spans[0].version == 1:
-        return list(spans)
-    ordered = sorted(spans, key=_in_time)
-    versions = [ordered[-1].with_(version=len(ordered))]
-    leaves = _enters(ordered[-1])
-    for version, span in reversed(list(enumerate(ordered[:-1], start=1))):
-        versions.append(span.with_(version=version, leaves_at=leaves))
-        leaves = min((at for at in (leaves, _enters(span)) if at is not None), default=None)
-    return versions[::-1]
+def _claim(row: ClaimRow) -> Claim:
+    return Claim(*row.to_memory(), row.line, row.stated_at, row.edits, row.withheld)
 
 
-def _in_time(span: MemorySpan) -> tuple[bool, datetime | None]:
-    return span.known_at is not None, span.known_at
-
-
-def _untold(span: MemorySpan) -> bool:
-    return span.gated and span.told_at is None
-
-
-def _enters(span: MemorySpan) -> datetime | None:
-    """When a later version may be seen: once it is known and told; never if it is not told."""
-    if _untold(span):
-        return None
-    return max((at for at in (span.known_at, span.told_at) if at is not None), default=None)
-
-
-def _merge_turns(parsed: Parsed, file: str, held: Holdings) -> int:
-    fresh, repeated, shared = [], set(), 0
+def _merge_turns(parsed: Parsed, held: Holdings) -> int:
+    fresh, shared = [], 0
     for turn in parsed.turns:
-        other = held.turns.get(turn.turn_id)
-        if other is None:
-            fresh.append(turn)
-            held.turns[turn.turn_id] = turn
-            held.touched_turns.add(turn.turn_id)
-            continue
-        repeated.add(turn.turn_id)
-        if (other.role, other.text_hash) != (turn.role, turn.text_hash):
+        others = list(held.turns.get(turn.turn_id, ()))
+        held.add_turn(turn)
+        first, refused = settle_turn([*others, turn])
+        if turn in refused:
             parsed.demote("uuid another file holds with another text", turn.line or 1)
-            continue
-        shared += 1
-        parsed.demote("message another file holds (resumed session)", turn.line or 1)
-        held.turns[turn.turn_id] = other.with_(also_in=_with(other, file))
-        held.touched_turns.add(turn.turn_id)
+        elif first.also_in:
+            shared += 1
+            parsed.demote("message another file holds (resumed session)", turn.line or 1)
+        else:
+            fresh.append(turn)
+            parsed.notes["uuid of another text in another file, which gives way"] += len(refused)
     parsed.turns = fresh
-    # A turn's memory goes where its turn goes; it is not a record of its own.
-    parsed.claims = [claim for claim in parsed.claims if claim.memory.turn_id not in repeated]
     return shared
 
 
@@ -134,57 +164,72 @@ def _merge_searches(parsed: Parsed, held: Holdings) -> int:
 
 
 def _merge_memories(parsed: Parsed, file: str, held: Holdings) -> int:
-    kept, shared, edited = [], 0, set()
+    mine: dict[str, list[Claim]] = {}
     for claim in parsed.claims:
-        memory_id = claim.memory.memory_id
-        versions = held.spans.get(memory_id, [])
-        twin = next((span for span in versions if _same(span, claim.span)), None)
-        if twin is not None and twin.file == file:
-            parsed.demote("exact copy of an earlier record", claim.line)
-        elif twin is not None:
-            shared += 1
-            parsed.demote("memory another file holds", claim.line)
-            both = twin.with_(also_in=_with(twin, file))
-            held.spans[memory_id] = [both if span is twin else span for span in versions]
-            held.touched_spans.add(memory_id)
-        elif _fits(claim.span, versions, parsed):
-            kept.append(claim)
-            _add(claim, held)
-            if versions:
-                edited.add(memory_id)
-        else:
-            parsed.demote("id taken by another memory, no later time to order them", claim.line)
-    parsed.claims = kept
-    parsed.notes["memory with earlier versions under its id"] += len(edited)
+        before = held.claims.get(claim.memory.memory_id, ())
+        if any(other.span.file == file and _repeats(claim, other) for other in before):
+            _demote(parsed, claim, "exact copy of an earlier record")
+            continue
+        held.add(claim)
+        mine.setdefault(claim.memory.memory_id, []).append(claim)
+    parsed.claims, shared = [], 0
+    new_turns = {turn.turn_id for turn in parsed.turns}
+    for memory_id, claims in mine.items():
+        others = [other for other in held.claims[memory_id] if other.span.file != file]
+        settled = held.settle(memory_id)
+        for claim in claims:
+            if claim.memory.turn_id is not None:
+                # A turn's memory goes where its turn goes; it is not a record of its own.
+                parsed.claims += [claim] if claim.memory.turn_id in new_turns else []
+            elif claim.withheld:
+                continue
+            elif claim in settled.refused:
+                _demote(parsed, claim, _TAKEN)
+            elif any(_repeats(claim, other) for other in others):
+                shared += 1
+                _demote(parsed, claim, "memory another file holds")
+            else:
+                parsed.claims.append(claim)
+        _note(parsed, claims, others, settled)
     return shared
 
 
-def _add(claim: Claim, held: Holdings) -> None:
-    memory_id = claim.memory.memory_id
-    versions = [*held.spans.get(memory_id, []), claim.span]
-    held.spans[memory_id] = versions
-    held.touched_spans.add(memory_id)
-    # What an untold version says of layer, salience or title must not show beside a told text.
-    told = [span for span in versions if not _untold(span)] or versions
-    if max(told, key=_in_time) is claim.span:
-        held.newest[memory_id] = claim.memory
+def _demote(parsed: Parsed, claim: Claim, reason: str) -> None:
+    if not claim.withheld and claim.memory.turn_id is None:
+        parsed.demote(reason, claim.line)
 
 
-def _with(row: Turn | MemorySpan, file: str) -> tuple[str, ...]:
-    return tuple(sorted({*row.also_in, file} - {row.file}))
+def _note(
+    parsed: Parsed, claims: Sequence[Claim], others: Sequence[Claim], settled: Settled
+) -> None:
+    """Count what a file's records of a memory do to what was there."""
+    there = {_version(other) for other in others if not other.withheld}
+    held = [claim for claim in claims if not claim.withheld and claim not in settled.refused]
+    new = {_version(claim) for claim in held} - there
+    if new and len(settled.spans) > 1:
+        parsed.notes["memory with earlier versions under its id"] += 1
+    displaced = [claim for claim in settled.refused if claim in others]
+    if displaced and claims[0].memory.turn_id is None:
+        before = settle(others).refused
+        parsed.notes["record of another file that gives way: its id is taken by this one"] += sum(
+            claim not in before for claim in displaced
+        )
 
 
-def _same(one: MemorySpan, other: MemorySpan) -> bool:
-    return (one.text_hash, one.known_at, one.scope) == (
-        other.text_hash,
-        other.known_at,
-        other.scope,
+def _version(claim: Claim) -> tuple[object, ...]:
+    return claim.span.known_at, claim.span.text_hash, claim.span.scope
+
+
+def _repeats(one: Claim, other: Claim) -> bool:
+    """Whether two records say the same; where they stand, and what no ranking reads, aside."""
+    return (
+        one.withheld == other.withheld
+        and _alike(one.span, other.span, but={"file", "also_in"})
+        and _alike(one.memory, other.memory, but={"meta"})
     )
 
 
-def _fits(span: MemorySpan, others: Sequence[MemorySpan], parsed: Parsed) -> bool:
-    """Whether a span can stand as a version beside the others: each at its own instant."""
-    if not others:
-        return True
-    times = [other.known_at for other in others]
-    return parsed.edited and span.known_at is not None and span.known_at not in times
+def _alike(one: Row, other: Row, *, but: set[str]) -> bool:
+    return all(
+        getattr(one, name) == getattr(other, name) for name in type(one).model_fields.keys() - but
+    )

@@ -47,6 +47,17 @@ class Claim:
     memory: Memory
     span: MemorySpan
     line: int
+    stated_at: datetime | None = None
+    """When the source said so, where it tells: decides which of two records is the later one."""
+    edits: bool = False
+    """A later text under the same id is a new version, as the format has it."""
+    withheld: bool = False
+    """The record itself was left out; that it was not told, or told late, counts all the same."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether it says that the text was never told."""
+        return self.span.gated and self.span.told_at is None
 
 
 def claim_of(
@@ -59,6 +70,9 @@ def claim_of(
     source: str,
     file: str,
     line: int,
+    stated_at: datetime | None = None,
+    edits: bool = False,
+    withheld: bool = False,
 ) -> Claim:
     """Memory with the attributes found for it: it happened and was known ``at`` one instant."""
     memory = Memory(
@@ -79,7 +93,7 @@ def claim_of(
         told_at=found.told_at,
         file=file,
     )
-    return Claim(memory, span, line)
+    return Claim(memory, span, line, stated_at, edits, withheld)
 
 
 def turn_claim(turn: Turn, settings: Settings) -> Claim:
@@ -118,8 +132,6 @@ class Parsed:
     cases: list[EvalCaseRow] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
     searches: list[SearchLogEntry] = field(default_factory=list)
-    edited: bool = False
-    """Another file may hold a later state of the same memory: its text is then a new version."""
 
     @property
     def dropped(self) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 import polars as pl
 
 from recalltune.ingest.parsed import Parsed
+from recalltune.ingest.versions import Settled
 from recalltune.store import IngestFile
 
 __all__ = ["ImportReport", "Tally", "ledger_row"]
@@ -64,6 +67,8 @@ class Tally:
     def __init__(self, notes: Counter[str]) -> None:
         self._files: list[tuple[str, str, int, int, int, int, int, int]] = []
         self._dropped: list[tuple[str, str, int, list[int]]] = []
+        self._findings: dict[str, set[str]] = {}
+        self._days: list[date] = []
         self.notes = notes
 
     def unchanged(self, file: str, earlier: IngestFile) -> None:
@@ -91,9 +96,22 @@ class Tally:
         ]
         self.notes.update(parsed.notes)
         self.notes.update(_shape_of_times(parsed))
+        days = _stated_days(parsed)
+        # A file that was told of already is not told of again as a part of the import.
+        if not _day_of_export(days, ""):
+            self._days += days
+
+    def found(self, settled: Mapping[str, Settled]) -> None:
+        """Note where records of one memory disagree; each memory counts once."""
+        for memory_id, outcome in settled.items():
+            for finding in outcome.findings:
+                self._findings.setdefault(finding, set()).add(memory_id)
 
     def report(self) -> ImportReport:
         """The account as frames."""
+        for finding, memory_ids in self._findings.items():
+            self.notes[finding] = len(memory_ids)
+        self.notes.update(_day_of_export(self._days, "this import"))
         return ImportReport(
             pl.DataFrame(self._files, schema=_FILES, orient="row"),
             pl.DataFrame(self._dropped, schema=_DROPPED, orient="row"),
@@ -119,11 +137,23 @@ def _shape_of_times(parsed: Parsed) -> Counter[str]:
     """Signs that times are missing, or are those of an export rather than of events."""
     notes = Counter[str]()
     times = [claim.span.event_at for claim in parsed.claims]
-    dated = [time for time in times if time is not None]
-    notes["memory without an event time (always there, no age)"] = len(times) - len(dated)
-    if len(dated) >= 10:
-        day, count = Counter(time.date() for time in dated).most_common(1)[0]
-        # A conversation of one day is what a transcript or a daily log is.
-        if count > 0.9 * len(dated) and parsed.format == "connector_v1":
-            notes[f"memory dated {day}, as over 90 % of its file: a day of export?"] = count
+    notes["memory without an event time (always there, no age)"] = times.count(None)
+    notes.update(_day_of_export(_stated_days(parsed), "its file"))
     return notes
+
+
+def _stated_days(parsed: Parsed) -> list[date]:
+    """Days of a payload's memories; a conversation of one day is what other formats are."""
+    if parsed.format != "connector_v1":
+        return []
+    return [claim.span.event_at.date() for claim in parsed.claims if claim.span.event_at]
+
+
+def _day_of_export(days: list[date], of: str) -> dict[str, int]:
+    """A notice where over nine in ten of at least ten memories share a day."""
+    if len(days) < 10:
+        return {}
+    day, count = Counter(days).most_common(1)[0]
+    if count <= 0.9 * len(days):
+        return {}
+    return {f"memory dated {day}, as over 90 % of {of}: a day of export?": count}

@@ -8,10 +8,18 @@ from typing import Any
 from recalltune.errors import ParameterError, checked, nearest
 from recalltune.pipeline.config import RankingConfig
 
-__all__ = ["addresses", "effective", "get", "is_read", "resolve", "set_many", "value_text"]
+__all__ = [
+    "UNNAMED",
+    "addresses",
+    "effective",
+    "get",
+    "is_read",
+    "resolve",
+    "set_many",
+    "value_text",
+]
 
-
-_UNNAMED = {"weights": 1.0, "floors": 0}
+UNNAMED = {"weights": 1.0, "floors": 0}
 """What a layer or arm has that a mapping does not name."""
 
 
@@ -33,13 +41,13 @@ def addresses(config: RankingConfig) -> dict[str, Any]:
             found[f"{root}.{field_name}"] = value
             if isinstance(value, Mapping):
                 for key in _keys(config, field_name):
-                    unnamed = _UNNAMED.get(field_name)
+                    unnamed = UNNAMED.get(field_name)
                     found[f"{root}.{field_name}.{key}"] = value.get(key, unnamed)
     return found
 
 
 def _keys(config: RankingConfig, field_name: str) -> tuple[str, ...]:
-    if field_name in ("floors", "caps"):
+    if field_name in ("floors", "caps", "layer_days"):
         return config.layers
     return config.arms.names if field_name in ("weights", "calibration") else ()
 
@@ -81,7 +89,7 @@ def value_text(value: Any) -> str:
 def is_read(config: RankingConfig, address: str) -> bool:
     """Whether the stage at a full address reads that parameter, as its other parameters stand."""
     root, field_name, *_ = address.split(".")
-    return field_name in config.stage(root).canonical()
+    return field_name not in config.stage(root).unread()
 
 
 def effective(config: RankingConfig, address: str) -> Any:
@@ -111,7 +119,7 @@ def set_many(config: RankingConfig, changes: Mapping[str, Any]) -> RankingConfig
         *inner, last = path
         for step in inner:
             node = node[step]
-        if value is None and inner and inner[-1] in ("floors", "caps"):
+        if value is None and inner and inner[-1] in ("floors", "caps", "layer_days"):
             node.pop(last, None)
         else:
             node[last] = value.item() if hasattr(value, "item") else value

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from recalltune.candidates.settings import Admit, Arms
 from recalltune.errors import ParameterError, Settings, SourceError, checked, nearest
-from recalltune.pipeline.stages import AnyStage, Select
+from recalltune.pipeline.stages import FUSIONS, AnyStage
 
 __all__ = [
     "LAYERS",
@@ -66,7 +66,7 @@ class RankingConfig(Settings):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if not self.arms.names:
-            message = "arms: none is on; at least one of dense, lexical is needed"
+            message = "arms: none is on; at least one of dense, lexical, substring is needed"
             raise ValueError(message)
         names = [stage.name for stage in self.stages]
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -77,17 +77,17 @@ class RankingConfig(Settings):
         if reserved:
             message = f"stage names {reserved} are reserved"
             raise ValueError(message)
-        first = self.stages[0]
-        if first.kind not in ("rrf", "weighted"):
-            message = f"stages must start with a fusion (rrf, weighted), got {first.kind!r}"
+        first = next((stage for stage in self.stages if not stage.gates), self.stages[-1])
+        if not first.fuses:
+            known = ", ".join(FUSIONS)
+            message = f"stages must start with a fusion ({known}), got {first.kind!r}"
             raise ValueError(message)
         for stage in self.stages:
-            if isinstance(stage, Select):
-                for layer in [*stage.floors, *stage.caps]:
-                    if layer not in self.layers:
-                        tail = nearest(layer, self.layers)
-                        message = f"{stage.name} names the layer {layer!r}; {tail}"
-                        raise ValueError(message)
+            for layer in stage.layers_named():
+                if layer not in self.layers:
+                    tail = nearest(layer, self.layers)
+                    message = f"{stage.name} names the layer {layer!r}; {tail}"
+                    raise ValueError(message)
             for arm in getattr(stage, "weights", {}):
                 if arm not in self.arms.names:
                     message = f"{stage.name}.weights names the arm {arm!r}; on: {self.arms.names}"

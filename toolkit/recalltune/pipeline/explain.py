@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.run import check_setup, start, steps, with_profile
-from recalltune.pipeline.stage import Affine
+from recalltune.pipeline.stage import Affine, FilterStage
 
 __all__ = ["EVIDENCE_SCHEMA", "explain", "replay_evidence"]
 
@@ -23,6 +24,7 @@ EVIDENCE_SCHEMA = {
     "high": pl.Float64,
     "before": pl.Float64,
     "after": pl.Float64,
+    "needs": pl.Float64,
     "alive": pl.Boolean,
     "rank": pl.Int64,
 }
@@ -31,9 +33,10 @@ EVIDENCE_SCHEMA = {
 def explain(candidates: Candidates, config: RankingConfig, query_id: str) -> pl.DataFrame:
     """Return one row per (candidate, stage): before * scale + shift, clipped, is after.
 
-    Columns ``scale``, ``shift``, ``low``, ``high`` are null where a stage moves no score; ``alive``
-    says whether the row is still in the list after the stage and ``rank`` where it stands, null
-    when it is out.
+    Columns ``scale``, ``shift``, ``low``, ``high`` are null where a stage moves no score; where a
+    list stage lowers some, ``scale`` is the factor. ``needs`` is the score a stage asks of the row,
+    null where it asks for none. ``alive`` says whether the row is still in the
+    list after the stage and ``rank`` where it stands, null when it is out.
 
     Raises
     ------
@@ -53,10 +56,11 @@ def explain(candidates: Candidates, config: RankingConfig, query_id: str) -> pl.
         shown = listed[listed >= 0]
         places[shown] = np.arange(1, shown.size + 1)
         rank = places[columns]
-        moved = Affine(np.nan, np.nan) if operands is None else operands
+        moved = _moved(before, state.score[0]) if operands is None else operands
         scale = np.broadcast_to(moved.scale, one.span.shape)[0]
         shift = np.broadcast_to(moved.shift, one.span.shape)[0]
         low, high = moved.clamp or (None, None)
+        minima = stage.minima(one) if isinstance(stage, FilterStage) else None
         frames.append(
             pl.DataFrame(
                 {
@@ -70,6 +74,7 @@ def explain(candidates: Candidates, config: RankingConfig, query_id: str) -> pl.
                     "high": [high] * columns.size,
                     "before": before[columns],
                     "after": state.score[0][columns],
+                    "needs": [None] * columns.size if minima is None else minima[0][columns],
                     "alive": rank > 0,
                     "rank": rank,
                 },
@@ -81,6 +86,15 @@ def explain(candidates: Candidates, config: RankingConfig, query_id: str) -> pl.
         )
         before = state.score[0]
     return pl.concat(frames).sort("memory_id", "step")
+
+
+def _moved(before: NDArray[np.float64], after: NDArray[np.float64]) -> Affine:
+    """What a stage that is no score stage multiplied scores by; nothing where it left them all."""
+    if np.array_equal(before, after):
+        return Affine(np.nan, np.nan)
+    moved = (before != after) & (before != 0.0)
+    factor = np.divide(after, before, out=np.ones_like(before), where=moved)
+    return Affine(factor[np.newaxis], np.zeros((1, 1)))
 
 
 def replay_evidence(evidence: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -23,11 +23,19 @@ def start(candidates: Candidates) -> State:
 
 
 def steps(
-    candidates: Candidates, config: RankingConfig
+    candidates: Candidates,
+    config: RankingConfig,
+    *,
+    without: Callable[[Stage], bool] | None = None,
 ) -> Iterator[tuple[Stage, Affine | None, State]]:
-    """Yield (stage, its operands if it moves scores, the state after it)."""
+    """Yield (stage, its operands if it moves scores, the state after it).
+
+    Stages for which ``without`` is true are passed over, to tell what they change.
+    """
     state = start(candidates)
     for stage in config.stages:
+        if without is not None and without(stage):
+            continue
         operands = stage.affine(candidates) if isinstance(stage, ScoreStage) else None
         with np.errstate(all="raise", under="ignore"):
             state = stage.apply(state, candidates, operands)

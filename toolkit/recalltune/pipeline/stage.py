@@ -8,9 +8,8 @@ the tree of their distinct prefixes with the very same functions.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -20,6 +19,7 @@ from pydantic import Field
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import Settings
+from recalltune.pipeline.bounds import ArmBounds
 from recalltune.rank.order import rank_order
 from recalltune.rank.quota import select
 
@@ -144,6 +144,29 @@ class Stage(Settings, ABC):
     """Unique in its config; empty means: as the kind."""
 
     form: ClassVar[str]
+    fuses: ClassVar[bool] = False
+    """Whether it makes the first score out of what the arms gave."""
+    gates: ClassVar[bool] = False
+    """Whether it looks at the query alone, and so may stand before the fusion."""
+
+    @property
+    def fades(self) -> bool:
+        """Whether it marks memories down for their age; what such stages hide is counted."""
+        return False
+
+    @property
+    def compares(self) -> float:
+        """How many rows of a list it compares with one another: its work is their square."""
+        return 0
+
+    def layers_named(self) -> tuple[str, ...]:
+        """Return the layers its parameters name, which must be layers of the config."""
+        return ()
+
+    def noticed(self, candidates: Candidates) -> Mapping[str, int]:
+        """Return name -> count of what it meets among these and a reader should be told."""
+        del candidates
+        return {}
 
     def unread(self) -> set[str]:
         """Return the fields that have no effect beside the values of the others."""
@@ -152,6 +175,13 @@ class Stage(Settings, ABC):
     def canonical(self) -> dict[str, Any]:
         """Return the fields that have an effect; two models with equal ones rank alike."""
         return self.model_dump(mode="json", exclude=self.unread())
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the lowest and highest score this stage can make of scores in [low, high].
+
+        Whatever the data: a bound from the parameters alone.
+        """
+        return low, high
 
     @abstractmethod
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
@@ -167,13 +197,22 @@ class ScoreStage(Stage):
     def affine(self, candidates: Candidates) -> Affine:
         """Return the operands for every candidate; they never depend on the score."""
 
+    @abstractmethod
     def attainable(self, low: float, high: float) -> tuple[float, float]:
-        """Return the lowest and highest score this stage can make of scores in [low, high].
+        """Return the lowest and highest score this stage can make of scores in [low, high]."""
 
-        Whatever the data: a bound from the parameters alone.
+    def fused(self, arms: Mapping[str, ArmBounds], only: str | None = None) -> tuple[float, float]:
+        """Return `attainable` of a stage that fuses, for a row that some of the arms propose.
+
+        Parameters
+        ----------
+        arms
+            Those that are on.
+        only
+            The one arm that proposes the row; None: any of them do.
         """
-        del low, high
-        return -math.inf, math.inf
+        del arms, only
+        return self.attainable(0.0, 0.0)
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Move the scores; ``operands`` may be handed in where a grid has them already."""
@@ -189,6 +228,15 @@ class FilterStage(Stage):
     @abstractmethod
     def keeps(self, state: State, candidates: Candidates) -> Mask:
         """Return shape (Q, C), True where a row stays."""
+
+    def asks(self) -> dict[str, float]:
+        """Return field -> the score it asks of a row; empty where no score is asked for."""
+        return {}
+
+    def minima(self, candidates: Candidates) -> Scores | None:
+        """Return shape (Q, C), the score each row has to reach; None where none is asked for."""
+        del candidates
+        return None
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Drop the rows, from the list too where one exists."""

@@ -17,7 +17,7 @@ from recalltune.production.json_spans import parse_spans
 from recalltune.production.not_carried import NotCarried, not_carried
 from recalltune.production.provenance import MARK, Provenance, evidence_text
 from recalltune.production.recallnest_file import RecallNestFile, read_recallnest
-from recalltune.production.recallnest_keys import MINIMA, POOL_LIMIT, of_kind, wanted
+from recalltune.production.recallnest_keys import MINIMA, POOL_LIMIT, floor_of, of_kind, wanted
 from recalltune.production.replacing import backup_of, read_original, replace_file, restore
 from recalltune.production.splicing import number_text, spliced
 
@@ -209,10 +209,11 @@ def _new_values(config: RankingConfig, file: RecallNestFile) -> dict[tuple[str, 
         values["sourceDiversity",] = int(not file.diverse)
     ours, theirs = config.arms.dense, file.config.arms.dense
     if ours is not None and theirs is not None:
-        if min(ours.width, POOL_LIMIT) != theirs.width:
-            values["candidatePoolSize",] = min(ours.width, POOL_LIMIT)
-        if round(ours.min_cosine, 12) != theirs.min_cosine:
-            values["minScore",] = 0.3 if ours.min_cosine == -1 else 1 / (2 - ours.min_cosine)
+        rows = min(ours.proposed(), POOL_LIMIT)
+        if rows != theirs.proposed():
+            values["candidatePoolSize",] = rows
+    if floor_of(config) != floor_of(file.config):
+        values["minScore",] = floor_of(config)
     return values
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.production.recallnest_file import RecallNestFile
-from recalltune.production.recallnest_keys import KEYS, POOL_LIMIT, of_kind
+from recalltune.production.recallnest_keys import KEYS, POOL_LIMIT, half_life_of
 
 __all__ = ["NotCarried", "not_carried"]
 
@@ -33,9 +33,10 @@ class NotCarried:
 _MAPPED = {(key.kind, key.field) for key in KEYS} | {
     ("select", "top_k"),
     ("source_diversity", "places"),
+    ("similarity_minimum", "min_score"),
 }
 # Kinds whose key in the file can say that they are left out.
-_CAN_BE_OFF = {key.kind for key in KEYS} | {"source_diversity", "select"}
+_CAN_BE_OFF = {key.kind for key in KEYS} | {"source_diversity", "select", "similarity_minimum"}
 _GENERIC = {
     "rrf": "RecallNest has no reciprocal rank fusion; it scores by 1 / (2 - cosine)",
     "mmr": "RecallNest has no lambda; it only defers what is too similar",
@@ -43,6 +44,17 @@ _GENERIC = {
     "recency": "RecallNest adds to the score where this multiplies (stage recency_boost)",
     "status": "RecallNest drops superseded entries (stage active)",
     "threshold": "RecallNest has one minimum per category (stage category_minimum)",
+    "recallnest_fusion": "RecallNest's hybrid mode; the export writes vector mode",
+    "rerank_pool": "RecallNest's hybrid mode; the export writes vector mode",
+    "light_rerank": "RecallNest's hybrid mode; the export writes vector mode",
+    "interference": "RecallNest's enableRIF decides, which the export leaves as it is",
+    "emotion_decay": "RecallNest's environment decides (RECALLNEST_EMOTION_SCORING)",
+    "view_blend": "RecallNest's environment decides (RECALLNEST_MULTI_VECTOR)",
+    "frequency_boost": "RecallNest's statistics file decides (frequency-stats.json)",
+    "exact_tokens": "RecallNest does so by itself, with constants",
+}
+_SAID = {"kind", "name", "family"} | {
+    f"{what}_days" for what in ("half_life", "mean_life", "rate", "stability")
 }
 _SELECT = {
     "floors": "RecallNest reserves no places per layer",
@@ -89,9 +101,12 @@ def _arms(config: RankingConfig, base: RankingConfig) -> Iterator[NotCarried]:
     if config.arms.lexical is not None:
         reason = "vector mode has no lexical arm; hybrid mode fuses by another formula"
         yield NotCarried("arms.lexical", "on", reason)
+    if config.arms.substring is not None:
+        reason = "RecallNest does not search letter by letter"
+        yield NotCarried("arms.substring", "on", reason)
     if config.arms.dense is None:
         yield NotCarried("arms.dense", "off", "RecallNest always searches by vector")
-    elif config.arms.dense.width > POOL_LIMIT:
+    elif config.arms.dense.proposed() > POOL_LIMIT:
         reason = f"RecallNest's store returns at most {POOL_LIMIT} rows"
         yield NotCarried("arms.dense.width", str(config.arms.dense.width), reason)
 
@@ -102,13 +117,13 @@ def _stages(config: RankingConfig, base: RankingConfig) -> Iterator[NotCarried]:
     for stage in config.stages:
         if stage.kind in seen:
             yield NotCarried(stage.name, "a second one", f"RecallNest runs {stage.kind} once")
-        elif stage.kind in theirs:
+        elif stage.kind in theirs and not (stage.fuses and config.arms.lexical is not None):
             seen.append(stage.kind)
             yield from _fields(stage, theirs[stage.kind])
         else:
             yield from _generic(stage)
-    # A fusion by reciprocal ranks has been named already.
-    told = {*seen, *_CAN_BE_OFF, *(("weighted",) if of_kind(config, "rrf") is not None else ())}
+    # A fusion of another kind has been named already.
+    told = {*seen, *_CAN_BE_OFF, "recallnest_fusion"}
     for kind in theirs:
         if kind not in told:
             yield NotCarried(kind, "left out", "RecallNest always runs it")
@@ -129,7 +144,7 @@ def _fields(stage: Any, theirs: Any) -> Iterator[NotCarried]:
         reason = f"a constant in RecallNest: {getattr(theirs, field)}"
         if stage.kind == "select":
             reason = _SELECT[field]
-        if stage.kind == "weighted" and field == "weights":
+        if stage.kind == "recallnest_fusion" and field.endswith("_weight"):
             reason = "vector mode heeds neither vectorWeight nor bm25Weight"
         yield NotCarried(f"{stage.name}.{field}", str(value), reason)
 
@@ -137,10 +152,7 @@ def _fields(stage: Any, theirs: Any) -> Iterator[NotCarried]:
 def _generic(stage: Any) -> Iterator[NotCarried]:
     effective = stage.canonical()
     if stage.kind == "decay":
-        for field in ("shape", "floor"):
-            if field in effective and stage.family != "none":
-                reason = "RecallNest decays per tier, with constants; the half-life is carried"
-                yield NotCarried(f"{stage.name}.{field}", str(getattr(stage, field)), reason)
+        yield from _decay(stage)
         return
     neutral = {
         "mmr": lambda: stage.lambda_ == 1,
@@ -153,6 +165,21 @@ def _generic(stage: Any) -> Iterator[NotCarried]:
         shown = ", ".join(f"{k} {v}" for k, v in effective.items() if k not in ("kind", "name"))
         reason = _GENERIC.get(stage.kind, "RecallNest has no such stage")
         yield NotCarried(stage.name, shown or "on", reason)
+
+
+def _decay(stage: Any) -> Iterator[NotCarried]:
+    if stage.family == "none":
+        return
+    days = half_life_of(stage)
+    carried = "nothing is carried" if days is None else "the half-life is carried"
+    if stage.family not in ("exponential", "weibull"):
+        told = carried if days is None else f"the age of weight one half is carried, {days:g} days"
+        reason = f"RecallNest fades by Weibull curves; {told}"
+        yield NotCarried(f"{stage.name}.family", stage.family, reason)
+    for field, value in stage.canonical().items():
+        if field not in _SAID:
+            reason = f"RecallNest decays per tier, with constants; {carried}"
+            yield NotCarried(f"{stage.name}.{field}", str(value), reason)
 
 
 def _profiles(

@@ -133,7 +133,8 @@ def _groups(file: Path) -> dict[str, Mapping[str, Any]]:
         raise SourceError(message)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        return {name: dict(group) for name, group in content["groups"].items()}
+        # A group may need what lies beside its file, such as the corpus it was recorded on.
+        return {name: {**group, "file": str(file)} for name, group in content["groups"].items()}
     except json.JSONDecodeError as error:
         message = f"{file}:{error.lineno}: not JSON: {error.msg}"
         raise SourceError(message) from None

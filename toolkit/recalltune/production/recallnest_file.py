@@ -14,7 +14,7 @@ from recalltune.errors import SourceError, nearest
 from recalltune.pipeline.address import set_many
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.production.json_spans import Node, parse_spans
-from recalltune.production.recallnest_keys import KEYS, KNOWN_KEYS, MINIMA, POOL_LIMIT
+from recalltune.production.recallnest_keys import KEYS, KNOWN_KEYS, MINIMA, WEIGHTS, WIDEST
 from recalltune.production.replacing import read_original
 
 __all__ = ["RecallNestFile", "import_recallnest", "read_recallnest"]
@@ -218,17 +218,22 @@ class _Block:
         changes: dict[str, Any] = {
             key.address: values[key.path] for key in KEYS if key.kind not in off
         }
-        changes |= {"arms.dense.width": self.width(), "arms.dense.min_cosine": self.min_cosine()}
-        return set_many(listed, changes)
+        return set_many(listed, changes | self.barely_read())
 
-    def width(self) -> int:
+    def barely_read(self) -> dict[str, Any]:
+        """Address -> value of the keys that vector mode reads in part, or not at all."""
+        found: dict[str, Any] = {}
         pool = self.number("candidatePoolSize", low=1, high=1_000_000)
-        return POOL_LIMIT if pool is None else min(int(pool), POOL_LIMIT)
-
-    def min_cosine(self) -> float:
+        if pool is not None:
+            found["arms.dense.width"] = min(int(pool), WIDEST)
         floor = self.number("minScore", low=0, high=1)
-        # A vector score is 1 / (2 - cosine), so no floor up to 1/3 removes anything.
-        return -1.0 if floor is None or floor <= 1 / 3 else round(2 - 1 / floor, 12)
+        if floor is not None:
+            found["similarity_minimum.min_score"] = floor
+        weights = {address: self.node(key) for key, address in WEIGHTS.items()}
+        given = {a: node.value for a, node in weights.items() if node and node.kind == "number"}
+        # Whatever they are they do nothing, so what our fusion has no range for is left out.
+        usable = any(given.values()) and all(0 <= value <= 10 for value in given.values())
+        return found | ({a: float(value) for a, value in given.items()} if usable else {})
 
     def not_modelled(self) -> tuple[str, ...]:
         others = set(KNOWN_KEYS) - _MODELLED - _DEAD_IN_VECTOR_MODE

@@ -16,15 +16,30 @@ from recalltune.pipeline.stages.recallnest_keep import CATEGORIES
 __all__ = [
     "KEYS",
     "KNOWN_KEYS",
+    "LONGEST_DAYS",
     "MINIMA",
     "POOL_LIMIT",
+    "WEIGHTS",
+    "WIDEST",
     "Key",
+    "floor_of",
+    "half_life_of",
     "of_kind",
     "wanted",
 ]
 
+LONGEST_DAYS = 36_500.0
 POOL_LIMIT = 20
 """Rows RecallNest's store returns at most, whatever candidatePoolSize says."""
+WIDEST = 100_000
+"""The widest arm of ours; a larger candidatePoolSize means no more."""
+NO_FLOOR = 1 / 3
+"""Up to here minScore does nothing: a vector score is 1 / (2 - cosine)."""
+WEIGHTS: Mapping[str, str] = {
+    "vectorWeight": "recallnest_fusion.dense_weight",
+    "bm25Weight": "recallnest_fusion.lexical_weight",
+}
+"""Keys that hybrid mode alone reads."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +84,10 @@ MINIMA = tuple(
 """The complete map: a partial one would send the other categories to hardMinScore."""
 
 KEYS = (
-    Key(("recencyHalfLifeDays",), "recency_boost", "mean_life_days", 14.0, 0.0, 36_500.0, True),
+    Key(("recencyHalfLifeDays",), "recency_boost", "mean_life_days", 14.0, 0.0, LONGEST_DAYS, True),
     Key(("recencyWeight",), "recency_boost", "weight", 0.1, 0.0, 1.0),
     Key(("lengthNormAnchor",), "length", "anchor_chars", 800.0, 0.0, 1_000_000.0, True),
-    Key(("timeDecayHalfLifeDays",), "tier_decay", "half_life_days", 60.0, 0.0, 36_500.0, True),
+    Key(("timeDecayHalfLifeDays",), "tier_decay", "half_life_days", 60.0, 0.0, LONGEST_DAYS, True),
     Key(("hotnessWeight",), "hotness_blend", "weight", 0.0, 0.0, 1.0),
     Key(("hardMinScore",), "category_minimum", "other", 0.35, 0.0, 1.0),
     *MINIMA,
@@ -118,7 +133,7 @@ def wanted(config: RankingConfig) -> dict[tuple[str, ...], float]:
     """Return path -> the value that makes RecallNest rank as the config does, for `KEYS`.
 
     A stage the config does not list is off: its key becomes the 0 that means so. A generic
-    `decay` stands in for `tier_decay` with its half-life.
+    `decay` stands in for `tier_decay` with the age at which it weighs one half.
     """
     values: dict[tuple[str, ...], float] = {}
     for key in KEYS:
@@ -130,6 +145,21 @@ def wanted(config: RankingConfig) -> dict[tuple[str, ...], float]:
     length, decay = of_kind(config, "length"), of_kind(config, "decay")
     if length is not None and length.strength == 0:
         values["lengthNormAnchor",] = 0.0
-    if of_kind(config, "tier_decay") is None and decay is not None and decay.family != "none":
-        values["timeDecayHalfLifeDays",] = float(decay.half_life_days)
+    if of_kind(config, "tier_decay") is None and decay is not None:
+        values["timeDecayHalfLifeDays",] = half_life_of(decay) or 0.0
     return values
+
+
+def half_life_of(decay: Any) -> float | None:
+    """Return the days at which a generic `decay` weighs one half, if the file can say them."""
+    days = decay.half_age_days
+    return float(days) if days is not None and days <= LONGEST_DAYS else None
+
+
+def floor_of(config: RankingConfig) -> float:
+    """Return the minScore that makes RecallNest ask for as much; its default where none binds."""
+    stage, dense = of_kind(config, "similarity_minimum"), config.arms.dense
+    floor = 0.0 if stage is None else float(stage.min_score)
+    if dense is not None and dense.min_cosine > -1.0:
+        floor = max(floor, round(1.0 / (2.0 - dense.min_cosine), 12))
+    return floor if floor > NO_FLOOR else float(KNOWN_KEYS["minScore"])

@@ -43,8 +43,8 @@ def idf(n_docs: ArrayLike, df: ArrayLike) -> FloatArray:
     ParameterError
         If ``df`` is negative or larger than ``n_docs``.
 
-    Notes
-    -----
+    References
+    ----------
     Robertson and Zaragoza 2009 (key ``robertson2009``), with the 1 inside the logarithm that
     Lucene adds (key ``lucene_bm25``). The textbook form without it turns negative for df > N/2.
 
@@ -114,6 +114,10 @@ def score_terms(query: QueryTerms, *, k1: ArrayLike = 1.2, b: ArrayLike = 0.75) 
     ParameterError
         If ``k1`` or ``b`` is outside its range.
 
+    References
+    ----------
+    Robertson and Zaragoza 2009 (key ``robertson2009``); the form of idf is Lucene's, see `idf`.
+
     Examples
     --------
     >>> index = PostingIndex.build([["rust", "wins"], ["go", "wins"]])
@@ -157,12 +161,31 @@ class PostingIndex:
 
     @classmethod
     def build(cls, docs: Sequence[Sequence[str]]) -> Self:
-        """Index token lists; row i is ``docs[i]``. Empty lists and an empty corpus are fine.
+        """Index token lists; row i is ``docs[i]``.
+
+        Parameters
+        ----------
+        docs
+            n token lists, repeats counted; empty lists and an empty corpus are fine.
+
+        Returns
+        -------
+        PostingIndex
+            n rows.
 
         Raises
         ------
         ParameterError
             If a document is a bare text instead of a list of tokens.
+
+        References
+        ----------
+        An inverted index, as in `score_terms`.
+
+        Examples
+        --------
+        >>> PostingIndex.build([["rust", "wins", "wins"], []]).tf.tolist()
+        [1, 2]
         """
         docs = [word_list(f"docs[{i}]", doc) for i, doc in enumerate(docs)]
         seen: defaultdict[str, int] = defaultdict(count().__next__)
@@ -217,6 +240,10 @@ class PostingIndex:
             If ``k1`` or ``b`` is outside its range, ``world`` is not a mask of shape (n,), or
             the query is a bare text.
 
+        References
+        ----------
+        As in `score_terms`.
+
         Examples
         --------
         >>> index = PostingIndex.build([["rust", "wins"], ["go", "wins"]])
@@ -259,6 +286,16 @@ class PostingIndex:
         ------
         ParameterError
             If a row does not exist or lies outside the world, or as in `scores`.
+
+        References
+        ----------
+        As in `score_terms`.
+
+        Examples
+        --------
+        >>> index = PostingIndex.build([["rust", "wins"], ["go", "wins"]])
+        >>> index.term_frequencies(["wins", "rust"], [1]).tf.tolist()
+        [[0.0], [1.0]]
         """
         match = self._match(query_tokens, world)
         chosen = self._rows(rows, world)

@@ -24,7 +24,15 @@ from recalltune.rank._check import (
     word_list,
 )
 
-__all__ = ["cosine_matrix", "defer", "defer_batch", "jaccard", "mmr", "mmr_batch"]
+__all__ = [
+    "cosine_matrix",
+    "defer",
+    "defer_batch",
+    "jaccard",
+    "mmr",
+    "mmr_batch",
+    "mmr_objective",
+]
 
 # A cosine of rounded unit vectors may end this far outside [-1, 1].
 _SLACK = 1e-6
@@ -105,7 +113,7 @@ def mmr_batch(
     top_k: int | None = None,
     normalise: bool = True,
 ) -> NDArray[np.intp]:
-    """`mmr` of many lanes at once.
+    """`mmr` of many lanes at once: each lane gets what `mmr` gives it alone.
 
     Parameters
     ----------
@@ -133,6 +141,10 @@ def mmr_batch(
     ParameterError
         As in `mmr`.
 
+    References
+    ----------
+    As in `mmr`.
+
     Examples
     --------
     >>> mmr_batch([[0.9, 0.8]], np.eye(2), [[True, False]], lambda_=[0.5]).tolist()
@@ -154,14 +166,56 @@ def mmr_batch(
     alike = np.broadcast_to(similarity, (*shape, size))
     free = np.broadcast_to(valid, shape).copy()
     gain = np.where(free, relevance, -np.inf)  # decides between equals, and rules out the rest
-    worth = lambda_[..., np.newaxis] * (_stretched(relevance, valid) if normalise else relevance)
-    cost = 1.0 - lambda_[..., np.newaxis]
-    return _walk(worth, cost, gain, free, alike, picks)
+    worth = _stretched(relevance, valid) if normalise else relevance
+    return _walk(worth, lambda_[..., np.newaxis], gain, free, alike, picks)
+
+
+def mmr_objective(relevance: ArrayLike, nearest: ArrayLike, *, lambda_: ArrayLike) -> FloatArray:
+    """What one step of MMR maximises: ``lambda * relevance - (1 - lambda) * nearest``.
+
+    Parameters
+    ----------
+    relevance
+        shape (…), finite, higher is better.
+    nearest
+        shape (…), in [-1, 1]. Largest similarity to anything picked before.
+    lambda_
+        in [0, 1], broadcasts.
+
+    Returns
+    -------
+    NDArray[np.float64]
+        shape (…).
+
+    Raises
+    ------
+    ParameterError
+        If a relevance is not finite, or another value leaves its range.
+
+    References
+    ----------
+    Carbonell and Goldstein 1998 (key ``carbonell1998``); OpenClaw ``computeMMRScore``.
+
+    Examples
+    --------
+    >>> round(float(mmr_objective(1.0, 0.5, lambda_=0.7)), 6)
+    0.55
+    """
+    return _objective(
+        finite("relevance", relevance),
+        in_range("nearest", nearest, low=-1.0 - _SLACK, high=1.0 + _SLACK),
+        in_range("lambda_", lambda_, low=0.0, high=1.0),
+    )
+
+
+def _objective(relevance: FloatArray, nearest: FloatArray, lambda_: FloatArray) -> FloatArray:
+    objective: FloatArray = lambda_ * relevance - (1.0 - lambda_) * nearest
+    return objective
 
 
 def _walk(
     worth: FloatArray,
-    cost: FloatArray,
+    lambda_: FloatArray,
     gain: FloatArray,
     free: NDArray[np.bool_],
     alike: NDArray[np.floating],
@@ -171,7 +225,7 @@ def _walk(
     chosen = np.full((*free.shape[:-1], picks), -1, np.intp)
     nearest = np.zeros(free.shape)
     for step in range(picks):
-        objective = np.where(free, worth - cost * nearest, -np.inf)
+        objective = np.where(free, _objective(worth, nearest, lambda_), -np.inf)
         best = objective == objective.max(axis=-1, keepdims=True)
         pick = np.where(best & free, gain, -np.inf).argmax(axis=-1)
         at = (*lanes, pick)
@@ -242,7 +296,7 @@ def defer(similarity: ArrayLike, *, threshold: float) -> NDArray[np.intp]:
 def defer_batch(
     similarity: ArrayLike, valid: ArrayLike, *, threshold: ArrayLike
 ) -> NDArray[np.intp]:
-    """`defer` of many lanes at once.
+    """`defer` of many lanes at once: each lane gets what `defer` gives it alone.
 
     Parameters
     ----------
@@ -263,6 +317,15 @@ def defer_batch(
     ------
     ParameterError
         As in `defer`.
+
+    References
+    ----------
+    As in `defer`.
+
+    Examples
+    --------
+    >>> defer_batch(np.ones((2, 2)), [[True, True]], threshold=[0.5, 1.0]).tolist()
+    [[0, 1], [0, 1]]
     """
     similarity = as_floats("similarity", similarity)
     valid = np.asarray(valid)
@@ -329,7 +392,7 @@ def jaccard(token_sets: Sequence[Collection[str]]) -> FloatArray:
 
 
 def cosine_matrix(vectors: ArrayLike) -> FloatArray:
-    """Cosine of every pair of vectors, the same bits in any batch and on any BLAS.
+    """Cosine of every pair, ``a.b / (|a| |b|)``, the same bits in any batch and on any BLAS.
 
     Parameters
     ----------

@@ -172,24 +172,28 @@ def min_max(scores: ArrayLike, *, floor: float = 0.001) -> FloatArray:
     return floor + (1.0 - floor) * part
 
 
-def z_score(scores: ArrayLike) -> FloatArray:
+def z_score(scores: ArrayLike, *, weakest: float | None = None) -> FloatArray:
     """Scores in standard deviations from the mean of their list: ``(s - mean) / sd``.
 
     Parameters
     ----------
     scores
         shape (…, n), finite; NaN = absent, ignored. Each list is one slice of the last axis.
+    weakest
+        standard deviations, >= 0. Each list is shifted so that its weakest hit has this value.
+        Above 0, a hit adds more to a sum than a memory the arm did not return, which adds 0;
+        None = no shift, and half of the hits add less.
 
     Returns
     -------
     NDArray[np.float64]
-        shape (…, n), mean 0 and population standard deviation 1 per list, NaN where absent.
-        A list of equal scores is all 0.
+        shape (…, n), population standard deviation 1 per list, mean 0 without a shift, NaN where
+        absent. A list of equal scores is all 0, or all ``weakest``.
 
     Raises
     ------
     ParameterError
-        If a score is infinite.
+        If a score is infinite or ``weakest`` is outside its range.
 
     References
     ----------
@@ -199,8 +203,12 @@ def z_score(scores: ArrayLike) -> FloatArray:
     --------
     >>> z_score([1.0, 3.0, np.nan]).tolist()
     [-1.0, 1.0, nan]
+    >>> z_score([1.0, 3.0, np.nan], weakest=0.5).tolist()
+    [0.5, 2.5, nan]
     """
     scores = finite("scores", scores, nan_ok=True)
+    if weakest is not None:
+        in_range("weakest", weakest, low=0.0, high_open=True)
     here = ~np.isnan(scores)
     n = np.maximum(np.sum(here, axis=-1, keepdims=True), 1)
     mean = np.sum(scores, axis=-1, keepdims=True, where=here) / n
@@ -211,7 +219,10 @@ def z_score(scores: ArrayLike) -> FloatArray:
     high = np.max(scores, axis=-1, keepdims=True, where=here, initial=-np.inf)
     flat = np.where(here, 0.0, np.nan)
     told: FloatArray = np.divide(away, spread, out=flat, where=(high > low) & (spread > 0.0))
-    return told
+    if weakest is None:
+        return told
+    shifted: FloatArray = told - np.min(told, axis=-1, keepdims=True, where=here, initial=np.inf)
+    return shifted + weakest
 
 
 def saturate(scores: ArrayLike, *, half: ArrayLike = 1.0) -> FloatArray:

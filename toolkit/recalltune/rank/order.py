@@ -56,6 +56,10 @@ def round_significant(x: ArrayLike, digits: int = SIGNIFICANT_DIGITS) -> FloatAr
     ParameterError
         If a number is not finite or ``digits`` is outside its range.
 
+    References
+    ----------
+    Ours: sums of the same terms in another order differ in their last bits, never in these.
+
     Examples
     --------
     >>> round_significant([0.0489159175039661640, 0.0489159175039661710]).tolist()
@@ -90,6 +94,10 @@ def rank_order(scores: ArrayLike, alive: ArrayLike | None = None) -> NDArray[np.
     ------
     ParameterError
         If the score of a living candidate is not finite, or the shapes differ.
+
+    References
+    ----------
+    Ours; scores as `round_significant` leaves them.
 
     Examples
     --------

@@ -86,7 +86,7 @@ def select(
     Returns
     -------
     Selection
-        Picked candidates (B, P) and the account per layer (B, L).
+        What is picked, shape (B, P), and the account per layer, shape (B, L).
 
     Raises
     ------

@@ -141,9 +141,13 @@ def length_norm(
 
 
 def recency_boost(
-    age_days: ArrayLike, *, weight: ArrayLike = 0.1, mean_life_days: ArrayLike = 14.0
+    age_days: ArrayLike,
+    *,
+    weight: ArrayLike = 0.1,
+    mean_life_days: ArrayLike = 14.0,
+    days_ahead: ArrayLike = 0.0,
 ) -> FloatArray:
-    """Amount to add to the score of a young memory: ``weight * e ** (-t / m)``.
+    """Amount to add to the score of a young memory: ``weight * e ** ((ahead - t) / m)``.
 
     Parameters
     ----------
@@ -154,16 +158,23 @@ def recency_boost(
         with the score it is added to: RRF scores end at 0.033.
     mean_life_days
         days, > 0, broadcasts. 1/e of the amount is left here; upstream calls it half-life.
+    days_ahead
+        days, >= 0, broadcasts. How far the memory lies after the query; 0 for all others. Upstream
+        adds the more the further ahead; left at 0, a future memory counts as new.
 
     Returns
     -------
     NDArray[np.float64]
-        shape (…), score units, in [0, weight].
+        shape (…), score units, in [0, weight] for memories that are not ahead.
 
     Raises
     ------
     ParameterError
         If a value leaves its range.
+
+    Notes
+    -----
+    The exponent stops at 700, where the amount is still a number and far beyond any score.
 
     References
     ----------
@@ -173,9 +184,15 @@ def recency_boost(
     --------
     >>> recency_boost([0.0, 14.0]).round(6).tolist()
     [0.1, 0.036788]
+    >>> recency_boost(0.0, days_ahead=3.0).round(6).item()
+    0.123898
     """
     weight = in_range("weight", weight, low=0.0, high_open=True)
-    return weight * mean_life(age_days, mean_life_days=mean_life_days)
+    faded = weight * mean_life(age_days, mean_life_days=mean_life_days)
+    ahead = in_range("days_ahead", days_ahead, low=0.0, high_open=True)
+    with np.errstate(over="ignore"):
+        lives = ahead / np.asarray(mean_life_days, np.float64)
+    return faded * np.exp(np.minimum(lives, 700.0))
 
 
 def access_boost(

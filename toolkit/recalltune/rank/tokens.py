@@ -9,14 +9,27 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from operator import add
 from types import MappingProxyType
 
-__all__ = ["TOKENIZERS", "estimate_tokens", "tokenize", "tokenize_plain"]
+from recalltune.rank.stop_words import tokenize_porter
+from recalltune.rank.token_variants import (
+    tokenize_openclaw_main,
+    tokenize_openclaw_release,
+    tokenize_plain,
+    tokenize_probe,
+)
 
-# Characters that are written without spaces, so that a run of them is cut into pairs.
-_CJK_RANGES = (
+__all__ = ["TOKENIZERS", "estimate_tokens", "tokenize"]
+
+# Scripts written without spaces: a run of them is cut into characters and pairs.
+_SPACELESS = (
+    (0x0E00, 0x0EFF),  # thai, lao
+    (0x1000, 0x109F),  # burmese
     (0x1100, 0x11FF),  # hangul jamo
+    (0x1780, 0x17FF),  # khmer
     (0x3005, 0x3007),  # ideographic repetition and zero
+    (0x302A, 0x302F),  # tone marks of han and hangul
     (0x3040, 0x30FF),  # hiragana, katakana
     (0x3100, 0x318F),  # bopomofo, hangul compatibility jamo
     (0x31F0, 0x31FF),  # katakana extensions
@@ -26,6 +39,9 @@ _CJK_RANGES = (
     (0xF900, 0xFAFF),  # han compatibility
     (0x20000, 0x3FFFF),  # han extensions B and later
 )
+# Marks that choose a picture for the character before them: ❤ with and without one is one heart.
+_SELECTORS = ((0x034F, 0x034F), (0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+_TABLE_LINES = ((0x2500, 0x259F),)
 # U+2010 is what normalisation makes of a non-breaking hyphen.
 _JOINERS = {"_": "_", "-": "-", "\u2010": "-"}
 
@@ -33,8 +49,9 @@ _JOINERS = {"_": "_", "-": "-", "\u2010": "-"}
 class _Classes(dict[int, str]):
     """A class letter per character, filled in as characters are met.
 
-    ``U`` upper-case letter, ``l`` other letter or mark, ``d`` digit, ``c`` CJK, ``f`` invisible
-    format character, ``_`` and ``-`` joiners, blank for all else.
+    ``U`` upper-case letter, ``l`` other letter or mark, ``d`` digit, ``c`` character and ``m``
+    mark of a script without spaces, ``s`` symbol, ``f`` invisible, ``_`` and ``-`` joiners, blank
+    for all else.
     """
 
     def __missing__(self, codepoint: int) -> str:
@@ -43,38 +60,43 @@ class _Classes(dict[int, str]):
 
 
 def _class_of(char: str) -> str:
+    category = unicodedata.category(char)
     if char in _JOINERS:
         return _JOINERS[char]
-    if _is_cjk(char):
-        return "c" if char.isalnum() else " "
-    category = unicodedata.category(char)
+    if category == "Cf" or _within(char, _SELECTORS):
+        return "f"
+    # Unassigned characters may be of a later Unicode, private ones are somebody's icons.
+    if _within(char, _SPACELESS) and (category[0] in "LM" or category in ("Nl", "Cn")):
+        return "m" if category[0] == "M" else "c"
+    if category[0] == "S" or category in ("Cn", "Co"):
+        return " " if char.isascii() or _within(char, _TABLE_LINES) else "s"
     if category in ("Lu", "Lt"):
         return "U"
-    if category[0] in "LM":  # marks belong to the letter before them: Hindi, Thai, accents
+    if category[0] in "LM":  # marks belong to the letter before them: Hindi, accents
         return "l"
-    if category[0] == "N":
-        return "d"
-    return "f" if category == "Cf" else " "
+    return "d" if category[0] == "N" else " "
 
 
-def _is_cjk(char: str) -> bool:
-    return any(low <= ord(char) <= high for low, high in _CJK_RANGES)
+def _within(char: str, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(low <= ord(char) <= high for low, high in ranges)
 
 
 _CLASSES = _Classes()
 # Over class letters, not over text: each pattern is linear, whatever the text.
-_RUN = re.compile(r"c+|[Uld]+(?:(?:_++|-)[Uld]+)*+")
+_RUN = re.compile(r"[cm]+|s|[Uld]+(?:(?:_++|-)[Uld]+)*+")
+_UNIT = re.compile(r"[cm]m*")
 _PART = re.compile(r"U+(?!l)d*|U?[ld]+")
 
 
 def tokenize(text: str) -> list[str]:
     """Tokens of a text: words of every script, identifiers whole and in parts, CJK pairs.
 
-    The text is NFKC-normalised and invisible format characters are dropped. A word is a run of
-    letters, marks and digits, joined by underscores or single hyphens. A word with an inner
-    joint (``snake_case``, ``camelCase``, ``ADR-0005``) gives itself and then its parts; joints
-    are found before case is folded. A run of CJK characters gives each character, then each
-    overlapping pair. No stop words.
+    The text is NFKC-normalised and invisible characters are dropped. A word is a run of letters,
+    marks and digits, joined by underscores or single hyphens. A word with an inner joint
+    (``snake_case``, ``camelCase``, ``ADR-0005``) gives itself and then its parts; joints are
+    found before case is folded. A run of a script without spaces (CJK, Thai, Lao, Khmer, Burmese)
+    gives each character with its marks, then each overlapping pair. An emoji or another symbol
+    beyond ASCII is a token. No stop words.
 
     Parameters
     ----------
@@ -84,11 +106,11 @@ def tokenize(text: str) -> list[str]:
     Returns
     -------
     list[str]
-        Case-folded tokens with repeats, in reading order; empty if the text holds no word.
+        Case-folded tokens with repeats, in reading order. Empty only if the text holds nothing
+        but spaces, invisible characters, punctuation, ASCII symbols and the lines of tables.
 
     Notes
     -----
-    Scripts without spaces other than CJK (Thai, Khmer, Lao, Burmese) give one token per run.
     Character pairs for CJK: Nie, Gao, Zhang, Zhou, 2000, "On the use of words and n-grams for
     Chinese information retrieval" (key ``nie2000``).
 
@@ -96,20 +118,21 @@ def tokenize(text: str) -> list[str]:
     --------
     >>> tokenize("getUserById, ADR-0005")
     ['getuserbyid', 'get', 'user', 'by', 'id', 'adr-0005', 'adr', '0005']
-    >>> tokenize("复盘 CRON")
-    ['复', '盘', '复盘', 'cron']
+    >>> tokenize("复盘 CRON 🎉")
+    ['复', '盘', '复盘', 'cron', '🎉']
     """
     text = unicodedata.normalize("NFKC", text)
     classes = text.translate(_CLASSES)
     if "f" in classes:
-        text = "".join(c for c, kind in zip(text, classes, strict=True) if kind != "f")
-        classes = classes.replace("f", "")
+        # Again from the start: what an invisible character kept apart may compose now.
+        return tokenize("".join(c for c, kind in zip(text, classes, strict=True) if kind != "f"))
     tokens: list[str] = []
     for run in _RUN.finditer(classes):
         start, stop = run.span()
-        if classes[start] == "c":
-            tokens.extend(text[start:stop])
-            tokens.extend(text[i : i + 2] for i in range(start, stop - 1))
+        if classes[start] in "cm":
+            units = _units(text[start:stop], run.group())
+            tokens.extend(units)
+            tokens.extend(map(add, units, units[1:]))
             continue
         tokens.append(_folded(text[start:stop]))
         parts = [part.span() for part in _PART.finditer(classes, start, stop)]
@@ -118,45 +141,26 @@ def tokenize(text: str) -> list[str]:
     return tokens
 
 
+def _units(run: str, classes: str) -> list[str]:
+    """The characters of a run, each with the marks that follow it."""
+    if "m" not in classes:
+        return list(run)
+    return [run[unit.start() : unit.end()] for unit in _UNIT.finditer(classes)]
+
+
 def _folded(word: str) -> str:
     return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word.casefold())
 
 
-_PLAIN = re.compile(r"[a-z0-9]+|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+")
-
-
-def tokenize_plain(text: str) -> list[str]:
-    """Tokens of the plain analyser: ASCII words and CJK pairs, nothing else.
-
-    Lower-cased runs of ``[a-z0-9]``, and each CJK run as overlapping pairs (a single character
-    alone). No normalisation, no identifiers: it exists to compare with published figures.
-
-    Parameters
-    ----------
-    text
-        Any text.
-
-    Returns
-    -------
-    list[str]
-        Tokens with repeats, in reading order.
-
-    Examples
-    --------
-    >>> tokenize_plain("Don't panic 检索排序 猫")
-    ['don', 't', 'panic', '检索', '索排', '排序', '猫']
-    """
-    tokens: list[str] = []
-    for run in _PLAIN.findall(text.lower()):
-        if run[0].isascii() or len(run) == 1:
-            tokens.append(run)
-        else:
-            tokens.extend(run[i : i + 2] for i in range(len(run) - 1))
-    return tokens
-
-
 TOKENIZERS: Mapping[str, Callable[[str], list[str]]] = MappingProxyType(
-    {"words_cjk_bigrams": tokenize, "plain": tokenize_plain}
+    {
+        "words_cjk_bigrams": tokenize,
+        "plain": tokenize_plain,
+        "openclaw_release": tokenize_openclaw_release,
+        "openclaw_main": tokenize_openclaw_main,
+        "probe": tokenize_probe,
+        "porter": tokenize_porter,
+    }
 )
 """Tokenisers by the name a configuration uses; the first is the default."""
 

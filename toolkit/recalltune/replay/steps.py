@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from recalltune.candidates.build import candidates_for
-from recalltune.candidates.table import QUERY_COLUMNS, Candidates
+from recalltune.candidates.ledger import Hop, degradations
+from recalltune.candidates.table import QUERY_COLUMNS, Candidates, Stamp
 from recalltune.encode import Encoder
 from recalltune.errors import ParameterError, nearest
 from recalltune.evaluate.run import rank, shown_hits
+from recalltune.evaluate.saving import keep_run, run_id_of
 from recalltune.pipeline.config import RankingConfig
-from recalltune.store import Lab, Run, read_table, read_turns, record_ledger, write_run
-from recalltune.version import code_digest
+from recalltune.store import Lab, read_turns
 
-__all__ = ["Replay", "replay"]
+__all__ = ["Replay", "replay", "save_replay"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +30,10 @@ class Replay:
     """query_id, layer, candidates, picked, dropped, oversize, tokens, cap, floor."""
     hits: pl.DataFrame
     """query_id, rank, memory_id, score, layer, superseded, tokens."""
-    ledger: tuple[tuple[str, str], ...]
-    """(hop, reason) of every degradation."""
+    ledger: tuple[Hop, ...]
+    """Every degradation: of the whole run, then of single turns."""
+    config: RankingConfig
+    stamp: Stamp
 
 
 def replay(
@@ -59,7 +60,8 @@ def replay(
     scope
         Scope the agent searched in; None searches every scope.
     save
-        Write run, hits, packing and ledger to the lab. Ranking itself writes nothing.
+        Write run, hits, packing and ledger to the lab, as `save_replay` does. Ranking itself
+        writes nothing.
 
     Raises
     ------
@@ -82,14 +84,19 @@ def replay(
         raise ParameterError("no turn to replay: no dated user turn in these sessions")
     table = candidates_for(lab, _queries(asked, scope), config, encoder=encoder)
     shown = rank(table, config)
-    ledger = _ledger(table)
-    run_id = _identity(config, table)
-    result = Replay(
-        run_id, _steps(table, shown.accounts), shown.accounts, shown_hits(table, shown), ledger
+    questions = table.queries.select("query_id", "scope").to_dict(as_series=False)
+    walked = Replay(
+        run_id=run_id_of("replay", config, table.stamp, [questions]),
+        steps=_steps(table, shown.accounts),
+        accounts=shown.accounts,
+        hits=shown_hits(table, shown),
+        ledger=degradations(table),
+        config=config,
+        stamp=table.stamp,
     )
     if save:
-        _save(lab, config, table, result)
-    return result
+        save_replay(lab, walked)
+    return walked
 
 
 def _queries(turns: pl.DataFrame, scope: str | None) -> pl.DataFrame:
@@ -119,43 +126,24 @@ def _steps(table: Candidates, accounts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _ledger(table: Candidates) -> tuple[tuple[str, str], ...]:
-    hops: Sequence[tuple[str, str, str]] = (
-        ("dense_arm_missing", "dense", "no encoder could run: lexical only"),
-        ("abstained_queries", "dense", "{n} queries have no direction: lexical only for them"),
-        (
-            "zero_vectors",
-            "dense",
-            "{n} memories have no direction: never proposed by the dense arm",
-        ),
-    )
-    return tuple(
-        (hop, reason.format(n=table.notices[name]))
-        for name, hop, reason in hops
-        if table.notices.get(name)
-    )
+def save_replay(lab: Lab, walked: Replay) -> str:
+    """Write a replay and return its run_id; one that is there already is not written again.
 
-
-def _identity(config: RankingConfig, table: Candidates) -> str:
-    parts = [config.fingerprint, table.stamp.data, table.stamp.encoder, code_digest()]
-    parts += table.queries["query_id"].to_list()
-    return "replay-" + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
-
-
-def _save(lab: Lab, config: RankingConfig, table: Candidates, result: Replay) -> None:
-    run = Run(
-        run_id=result.run_id,
+    Raises
+    ------
+    LockedError
+        If another process holds the lab for seconds.
+    ReadOnlyError
+        If the lab may not be written to.
+    """
+    keep_run(
+        lab,
+        walked.run_id,
+        walked.config,
+        walked.stamp,
         kind="replay",
-        config=config.to_toml(),
-        config_fingerprint=config.fingerprint,
-        data_digest=table.stamp.data,
-        encoder_id=table.stamp.encoder,
-        code_version=code_digest(),
+        hits=walked.hits,
+        packing=walked.accounts,
+        ledger=walked.ledger,
     )
-    hits = result.hits.select("query_id", "rank", "memory_id", "score")
-    with lab.writing() as con:
-        if read_table(con, "run", run_id=result.run_id).height:
-            return  # the id is the hash of all inputs, so what stands there is the same
-        write_run(con, run, hits=hits, packing=result.accounts)
-        for hop, reason in result.ledger:
-            record_ledger(con, result.run_id, hop=hop, reason=reason)
+    return walked.run_id

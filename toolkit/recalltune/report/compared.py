@@ -22,8 +22,13 @@ COUNTED = {
     "cases_without_target": "cases that expect no memory: their ranking metrics are undefined",
     "labels_not_yet": "labels whose memory did not exist yet: they judge nothing",
     "empty_lists": "cases that are shown nothing",
+    "relevant_lost_to_decay": "relevant items lost to decay: without it they would be shown",
+    "impossible_path_dates": "memories in a file named after a day that does not exist",
+    "evergreen_memories": "memories in files that never fade",
+    "percent_of_memories_evergreen": "their share, in percent",
     "zero_vectors": "memories without a direction: the dense arm never proposes them",
     "abstained_queries": "questions without a direction: lexical only",
+    "wordless_queries": "questions without a word: the lexical arm proposes nothing for them",
     "dense_arm_missing": "no embedding model could run: lexical only",
 }
 _COUNTS = ("files", "read", "kept", "dropped", "turns", "memories")

@@ -19,6 +19,7 @@ from recalltune.encode import Encoder, resolve
 from recalltune.errors import ParameterError
 from recalltune.evaluate.cases import load_cases
 from recalltune.evaluate.run import Evaluation, evaluate, in_split
+from recalltune.evaluate.saving import save_evaluation
 from recalltune.ingest import ImportReport, ingest
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.production.evidence_file import write_chosen
@@ -147,6 +148,8 @@ def run_demo(
     tuning = in_split(table, "tune")
     results = {DEFAULT: evaluate(tuning, base, metrics=METRICS)}
     results |= preset_runs(lab, CASES, tuning, base, names=PRESETS, encoder=chosen_encoder)
+    for run in results.values():
+        save_evaluation(lab, run, case_set=CASES)
     steps.tell("presets", *_preset_lines(results))
 
     result = sweep(table, base, Space(DEMO_SPACE))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import polars as pl
 from tqdm import tqdm
 
+from recalltune.candidates.ledger import Hop, ledger_sentences
+from recalltune.evaluate.cautions import NOT_INFORMATIVE, UNTRUSTED
 from recalltune.evaluate.run import Evaluation
 from recalltune.ingest import ImportReport
 from recalltune.report.text import plain, width
@@ -18,10 +20,13 @@ from recalltune.sweep.choose import Choice
 __all__ = [
     "bar",
     "choice_lines",
+    "degraded_lines",
     "evaluation_lines",
     "import_lines",
     "interval",
+    "notice_lines",
     "table_lines",
+    "untrusted_lines",
 ]
 
 _COLUMNS = 100
@@ -96,6 +101,35 @@ def import_lines(report: ImportReport) -> list[str]:
     return lines
 
 
+def notice_lines(notices: Iterable[str]) -> list[str]:
+    """Say what of a config cannot work as it stands."""
+    lines = []
+    for told in notices:
+        first, *rest = _wrapped(f"notice: {told}", _COLUMNS)
+        lines += [first.strip(), *rest]
+    return lines
+
+
+def untrusted_lines(result: Evaluation) -> list[str]:
+    """Say how much of what is shown has an untrusted origin."""
+    untrusted, shown = result.counts.get(UNTRUSTED, 0), result.hits.height
+    share = f" ({untrusted / shown:.1%})" if shown else ""
+    return [f"untrusted: {untrusted:,} of {shown:,} items shown{share}"]
+
+
+def _settled(result: Evaluation, summary: pl.DataFrame) -> list[pl.Series]:
+    """A column of notes where a cutoff covers all candidates, no column where none does."""
+    cases = result.cases.height
+    counts = [result.counts.get(NOT_INFORMATIVE + metric, 0) for metric in summary["metric"]]
+    notes = [f"not informative: k >= candidates ({n}/{cases})" if n else "" for n in counts]
+    return [pl.Series("note", notes)] if any(counts) else []
+
+
+def degraded_lines(hops: Iterable[Hop]) -> list[str]:
+    """Say what a run had to do without, one line each."""
+    return [plain(f"degraded: {told}", columns=_COLUMNS) for told in ledger_sentences(hops)]
+
+
 def evaluation_lines(result: Evaluation, *, by: str | None = None) -> list[str]:
     """Say what a config scored: a line a metric, or a line a slice where asked."""
     head = f"{result.config.name}   config {result.config.fingerprint}   data {result.stamp.data}"
@@ -104,15 +138,27 @@ def evaluation_lines(result: Evaluation, *, by: str | None = None) -> list[str]:
         "value", [interval(*row) for row in summary.select("mean", "lo", "hi").iter_rows()]
     )
     if by is None:
-        shown = summary.select("metric", told, "n", "undefined")
+        shown = summary.select("metric", told, "n", "undefined", *_settled(result, summary))
     else:
         rows = summary.with_columns(told).filter(pl.col("metric").is_in(SLICED))
         shown = rows.pivot("metric", index="slice", values="value", maintain_order=True)
         sizes = result.cases.group_by(pl.col(by).cast(pl.String).fill_null("None")).len()
         shown = shown.join(sizes, left_on="slice", right_on=by, how="left", maintain_order="left")
         shown = shown.select(pl.col("slice").alias(by), pl.col("len").alias("cases"), *SLICED)
-    counts = ", ".join(f"{name} {n}" for name, n in result.counts.items() if n)
-    return [head, *table_lines(shown), plain(f"counted: {counts or 'nothing'}", columns=_COLUMNS)]
+    shown_above = (UNTRUSTED, NOT_INFORMATIVE) if by is None else (UNTRUSTED,)
+    counted = {k: n for k, n in result.counts.items() if n and not k.startswith(shown_above)}
+    lost = counted.pop("relevant_lost_to_decay", None)
+    faded = [f"relevant items lost to decay: {lost}"] if lost else []
+    counts = ", ".join(f"{name} {n}" for name, n in counted.items())
+    return [
+        head,
+        *table_lines(shown),
+        *faded,
+        *untrusted_lines(result),
+        *notice_lines(result.notices),
+        *degraded_lines(result.ledger),
+        plain(f"counted: {counts or 'nothing'}", columns=4 * _COLUMNS),
+    ]
 
 
 def choice_lines(

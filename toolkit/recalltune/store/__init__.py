@@ -6,6 +6,7 @@ order, with instants as int64 microseconds UTC.
 
 from __future__ import annotations
 
+from recalltune.store.claims import ClaimRow, Kind, adopt, claims_of
 from recalltune.store.digest import data_digest
 from recalltune.store.files import (
     forget_file,
@@ -14,10 +15,9 @@ from recalltune.store.files import (
     replace_memories,
     replace_turns,
     settle_spans,
-    spans_of,
-    turns_of,
 )
-from recalltune.store.lab import Lab, LockedError, open
+from recalltune.store.jobs import claim_job, expire_leases, finish_job, queue_jobs
+from recalltune.store.lab import Lab, LockedError, ReadOnlyError, open
 from recalltune.store.read import (
     latest_event_at,
     read_accesses,
@@ -47,13 +47,14 @@ from recalltune.store.rows import (
     Turn,
 )
 from recalltune.store.schema import BEGINNING_US, SCHEMA_NUMBER
+from recalltune.store.sharing import read_exchange, read_gate, settle_sharing
 from recalltune.store.texts import estimate_tokens, put_texts, text_hash
 from recalltune.store.vectors import get_vectors, put_vectors, vector_digest
 from recalltune.store.write import (
     insert_frame,
     insert_rows,
-    record_ledger,
     table_schema,
+    write_ledger,
     write_run,
     write_sweep,
 )
@@ -62,23 +63,31 @@ __all__ = [
     "BEGINNING_US",
     "SCHEMA_NUMBER",
     "Access",
+    "ClaimRow",
     "EvalCaseRow",
     "Event",
     "IngestFile",
     "Job",
+    "Kind",
     "Lab",
     "Label",
     "LockedError",
     "Memory",
     "MemorySpan",
+    "ReadOnlyError",
     "Row",
     "Run",
     "SearchLogEntry",
     "Sharing",
     "Sweep",
     "Turn",
+    "adopt",
+    "claim_job",
+    "claims_of",
     "data_digest",
     "estimate_tokens",
+    "expire_leases",
+    "finish_job",
     "forget_file",
     "get_vectors",
     "insert_frame",
@@ -89,8 +98,11 @@ __all__ = [
     "open",
     "put_texts",
     "put_vectors",
+    "queue_jobs",
     "read_accesses",
     "read_cases",
+    "read_exchange",
+    "read_gate",
     "read_labels",
     "read_memories",
     "read_search_log",
@@ -98,15 +110,14 @@ __all__ = [
     "read_sweep",
     "read_table",
     "read_turns",
-    "record_ledger",
     "replace_memories",
     "replace_turns",
+    "settle_sharing",
     "settle_spans",
-    "spans_of",
     "table_schema",
     "text_hash",
-    "turns_of",
     "vector_digest",
+    "write_ledger",
     "write_run",
     "write_sweep",
 ]

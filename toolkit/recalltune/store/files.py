@@ -1,20 +1,17 @@
 """Which file owns which rows: what makes an import incremental and its repetition harmless.
 
-A row belongs to the file it was first read from; files that say the same are kept beside it in
-``also_in``. Forgetting a file removes what only that file said. All of it happens inside one
-`Lab.writing` block.
+What each file says is kept as claims; turns, memories and spans are derived from all of them.
+Forgetting a file takes its claims away. All of it happens inside one `Lab.writing` block.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 
 import duckdb
-import polars as pl
 
-from recalltune.store.frames import registered
+from recalltune.store.claims import Kind, wanted
 from recalltune.store.read import read_table
 from recalltune.store.rows import IngestFile, Memory, MemorySpan, Turn
 from recalltune.store.write import insert_rows
@@ -26,43 +23,9 @@ __all__ = [
     "replace_memories",
     "replace_turns",
     "settle_spans",
-    "spans_of",
-    "turns_of",
 ]
 
-_HAND_OVER = """
-update {table}
-set file = case when file = $file then also_in[1] else file end,
-    also_in = case when file = $file then also_in[2:]
-                   else list_filter(also_in, lambda f: f <> $file) end
-where list_contains(also_in, $file) or (file = $file and len(also_in) > 0)
-"""
-
 _FORGET = (
-    _HAND_OVER.format(table="turn"),
-    "delete from turn where file = $file",
-    _HAND_OVER.format(table="memory_span"),
-    # A later version closed the spans before it; without it the next one left does, or none.
-    """
-    update memory_span as old set leaves_at = (
-        select min(later.enters_at) from memory_span later
-        where later.memory_id = old.memory_id and later.version > old.version
-          and later.file <> $file)
-    where old.file <> $file and exists (
-        select 1 from memory_span gone
-        where gone.file = $file and gone.memory_id = old.memory_id
-          and gone.version > old.version)
-    """,
-    "delete from memory_span where file = $file",
-    "delete from memory where not exists (from memory_span s where s.memory_id = memory.memory_id)",
-    """
-    update memory set text_hash = newest.text_hash
-    from (select memory_id,
-                 coalesce(max_by(text_hash, version) filter (not (gated and told_at is null)),
-                          max_by(text_hash, version)) as text_hash
-          from memory_span group by memory_id) newest
-    where newest.memory_id = memory.memory_id and newest.text_hash <> memory.text_hash
-    """,
     """
     delete from label where exists (
         select 1 from eval_case c
@@ -75,14 +38,9 @@ _FORGET = (
     "delete from search_log where file = $file",
     "delete from ingest_file where path = $file",
 )
+_FORGET_CLAIMS = "delete from claim where file = $file returning kind, ref"
 
-_TURNS = "select turn.* from turn semi join wanted on wanted.id = turn.turn_id order by turn_id"
 _SEARCHES = "select query_id from search_log semi join wanted on wanted.id = search_log.query_id"
-_SPANS = """
-select * exclude (enters_at) from memory_span
-semi join wanted on wanted.id = memory_span.memory_id
-order by memory_id, version
-"""
 _DELETE_TURNS = "delete from turn using wanted where wanted.id = turn.turn_id"
 _DELETE_SPANS = "delete from memory_span using wanted where wanted.id = memory_span.memory_id"
 _DELETE_MEMORIES = "delete from memory using wanted where wanted.id = memory.memory_id"
@@ -113,10 +71,18 @@ order by memory_id
 """
 
 
-def forget_file(con: duckdb.DuckDBPyConnection, file: str) -> None:
-    """Remove every row that only ``file`` accounts for."""
+def forget_file(con: duckdb.DuckDBPyConnection, file: str) -> Mapping[Kind, list[str]]:
+    """Remove what ``file`` says, and return the ids it spoke of, by kind.
+
+    What other files say of these ids is to be derived again: see `claims_of`, `replace_turns` and
+    `replace_memories`. Until then the lab shows the state before.
+    """
+    spoken = con.execute(_FORGET_CLAIMS, {"file": file}).fetchall()
     for statement in _FORGET:
-        con.execute(statement, {"file": file} if "$file" in statement else None)
+        con.execute(statement, {"file": file})
+    return {
+        kind: sorted({ref for said, ref in spoken if said == kind}) for kind in ("memory", "turn")
+    }
 
 
 def known_files(con: duckdb.DuckDBPyConnection) -> dict[str, IngestFile]:
@@ -127,44 +93,30 @@ def known_files(con: duckdb.DuckDBPyConnection) -> dict[str, IngestFile]:
     }
 
 
-def turns_of(con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str]) -> dict[str, Turn]:
-    """Those turns that are in the lab."""
-    with _wanted(con, turn_ids):
-        rows = con.sql(_TURNS).pl().to_dicts()
-    return {row["turn_id"]: Turn(**row | {"meta": json.loads(row["meta"])}) for row in rows}
-
-
 def known_searches(con: duckdb.DuckDBPyConnection, query_ids: Sequence[str]) -> set[str]:
     """Those searches that are in the lab."""
-    with _wanted(con, query_ids):
+    with wanted(con, query_ids):
         return {query_id for (query_id,) in con.sql(_SEARCHES).fetchall()}
 
 
-def spans_of(
-    con: duckdb.DuckDBPyConnection, memory_ids: Sequence[str]
-) -> dict[str, list[MemorySpan]]:
-    """Spans of those memories that are in the lab, by version."""
-    found: dict[str, list[MemorySpan]] = {}
-    with _wanted(con, memory_ids):
-        for row in con.sql(_SPANS).pl().to_dicts():
-            found.setdefault(row["memory_id"], []).append(MemorySpan(**row))
-    return found
-
-
-def replace_turns(con: duckdb.DuckDBPyConnection, turns: Sequence[Turn]) -> None:
-    """Write these turns, whatever stood under their ids."""
-    with _wanted(con, [turn.turn_id for turn in turns]):
+def replace_turns(
+    con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str], turns: Sequence[Turn]
+) -> None:
+    """Write these turns in place of whatever stood under the ids."""
+    with wanted(con, turn_ids):
         con.execute(_DELETE_TURNS)
     insert_rows(con, turns)
 
 
 def replace_memories(
-    con: duckdb.DuckDBPyConnection, memories: Sequence[Memory], spans: Sequence[MemorySpan]
+    con: duckdb.DuckDBPyConnection,
+    memory_ids: Sequence[str],
+    memories: Sequence[Memory],
+    spans: Sequence[MemorySpan],
 ) -> None:
-    """Write these memories, and these spans in place of all spans of theirs."""
-    with _wanted(con, [memory.memory_id for memory in memories]):
+    """Write these memories and spans in place of whatever stood under the ids."""
+    with wanted(con, memory_ids):
         con.execute(_DELETE_MEMORIES)
-    with _wanted(con, [span.memory_id for span in spans]):
         con.execute(_DELETE_SPANS)
     insert_rows(con, [*memories, *spans])
 
@@ -198,8 +150,3 @@ def _in_circles(successors: Mapping[str, str]) -> int:
             here = successors[here]
         found += len(path) - path.get(here, len(path))
     return found
-
-
-def _wanted(con: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> AbstractContextManager[None]:
-    frame = pl.DataFrame({"id": list(dict.fromkeys(ids))}, schema={"id": pl.String})
-    return registered(con, "wanted", frame)

@@ -1,13 +1,15 @@
 """The lab file: opened late, closed early, private, and never older or newer than this library.
 
 In: a path. Out: a `Lab`, which hands out one short-lived connection at a time. Nothing is held
-between two ``with`` blocks, so an idle notebook never keeps a shell from writing.
+between two ``with`` blocks, so an idle notebook never keeps a shell from writing. Who finds the
+file held waits a few seconds: two commands at once take turns.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +19,7 @@ import duckdb
 from recalltune.errors import ContractError, RecalltuneError
 from recalltune.store.schema import ORDER_KEYS, SCHEMA, SCHEMA_NUMBER
 
-__all__ = ["Lab", "LockedError", "open"]
+__all__ = ["Lab", "LockedError", "ReadOnlyError", "open"]
 
 # Extensions are never fetched: a query that needs one fails at once instead of waiting for a host.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -29,17 +31,30 @@ select table_name from duckdb_tables()
 union all select view_name from duckdb_views() where not internal
 order by 1
 """
+_IN_EVERY_LAB = ("memory", "memory_span", "text")
+"""Tables of every schema number: a file without them was never ours to throw away."""
 _UNREADABLE = (
     "not a valid DuckDB",
     "version number",  # made by another DuckDB
     "Corrupt database file",  # a wrong checksum
     "Could not read enough bytes",  # cut off
 )
+_DENIED = ("Permission denied", "Read-only file system")
+_ATTEMPTS = 100
+_PAUSE_SECONDS = 0.05
 _HOLDER = re.compile(r"held in (?P<program>[^\n]{1,400}?) \(PID (?P<pid>\d+)\)")
 
 
 class LockedError(RecalltuneError):
     """Another connection holds the lab file."""
+
+
+class _HeldElsewhere(LockedError):
+    """Another process holds it, and may let it go soon."""
+
+
+class ReadOnlyError(RecalltuneError):
+    """The lab file, or its folder, may not be written to."""
 
 
 class Lab:
@@ -63,7 +78,7 @@ class Lab:
         Raises
         ------
         LockedError
-            If a writer holds the file; the message names its process.
+            If a writer holds the file for seconds; the message names its process.
         """
         con = _connect(self._path, read_only=True)
         try:
@@ -78,14 +93,16 @@ class Lab:
         Raises
         ------
         LockedError
-            If another connection holds the file; the message names its process.
+            If another connection holds the file for seconds; the message names its process.
+        ReadOnlyError
+            If the file or its folder may not be written to.
         """
         with _private_files():
             con = _connect(self._path, read_only=False)
             try:
                 con.begin()
                 yield con
-                _commit(con)
+                _commit(con, self._path)
             except BaseException:
                 with suppress(duckdb.TransactionException):
                     con.rollback()
@@ -107,7 +124,7 @@ def open(path: str | os.PathLike[str]) -> Lab:
     ContractError
         If the path is a symbolic link, a folder, not a lab, or made by another schema number.
     LockedError
-        If another process holds the file.
+        If another process holds the file for seconds.
     """
     file = Path(path)
     _refuse_links(file)
@@ -123,6 +140,8 @@ def open(path: str | os.PathLike[str]) -> Lab:
 
 def _create(lab: Lab) -> None:
     with lab.writing() as con:
+        if con.sql(_EVERYTHING).fetchall():
+            return  # made by another process while this one waited for the file
         con.execute(SCHEMA)
         con.execute("insert into schema_number values (?)", [SCHEMA_NUMBER])
 
@@ -134,7 +153,8 @@ def _schema_number(lab: Lab) -> int | None:
         if not tables:
             return None
         number = _read_number(con) if "schema_number" in tables else None
-    if number is None or (number == SCHEMA_NUMBER and not tables >= set(ORDER_KEYS)):
+    expected = ORDER_KEYS if number == SCHEMA_NUMBER else _IN_EVERY_LAB
+    if number is None or not tables >= set(expected):
         msg = f"{lab.path} is a DuckDB file but not a lab (no schema_number); give another path"
         raise ContractError(msg)
     if number != SCHEMA_NUMBER:
@@ -156,12 +176,14 @@ def _read_number(con: duckdb.DuckDBPyConnection) -> int | None:
     return None if rows[0][0] is None else int(rows[0][0])
 
 
-def _commit(con: duckdb.DuckDBPyConnection) -> None:
+def _commit(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         # DuckDB commits an aborted transaction without a word; any query tells.
         con.sql("select 1").fetchall()
         con.commit()
     except duckdb.TransactionException as error:
+        if _denied(str(error)):
+            raise _no_writing(path) from error
         msg = f"nothing was written: an earlier error in this `with lab.writing()` block ({error})"
         raise ContractError(msg) from error
 
@@ -177,6 +199,14 @@ def _refuse_links(file: Path) -> None:
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(_HeldElsewhere):
+            return _opened(path, read_only=read_only)
+        time.sleep(_PAUSE_SECONDS)
+    return _opened(path, read_only=read_only)
+
+
+def _opened(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     _refuse_links(path)
     try:
         return duckdb.connect(str(path), read_only=read_only, config=dict(_CONFIG))
@@ -187,7 +217,10 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         )
         raise LockedError(msg) from error
     except duckdb.Error as error:
-        raise _opening_error(path, " ".join(str(error).split())) from error
+        reason = " ".join(str(error).split())
+        if not read_only and _denied(reason):
+            raise _no_writing(path) from error
+        raise _opening_error(path, reason) from error
 
 
 def _opening_error(path: Path, reason: str) -> RecalltuneError:
@@ -196,8 +229,9 @@ def _opening_error(path: Path, reason: str) -> RecalltuneError:
         holder = (
             f"{Path(found['program']).name} (PID {found['pid']})" if found else "another process"
         )
-        return LockedError(
-            f"{path} is held by {holder}; wait until it has finished, or close it there "
+        return _HeldElsewhere(
+            f"{path} is held by {holder}, also after {_ATTEMPTS * _PAUSE_SECONDS:.0f} seconds; "
+            "wait until it has finished, or close it there "
             "(a notebook: leave its `with lab.writing()` block or restart its kernel), then repeat"
         )
     if any(sign in reason for sign in _UNREADABLE):
@@ -207,6 +241,17 @@ def _opening_error(path: Path, reason: str) -> RecalltuneError:
             f"`rm {path} && recalltune ingest --db {path} PATH...`"
         )
     return ContractError(f"{path} cannot be opened: {reason}")
+
+
+def _denied(reason: str) -> bool:
+    return "Cannot open file" in reason and any(sign in reason for sign in _DENIED)
+
+
+def _no_writing(path: Path) -> ReadOnlyError:
+    return ReadOnlyError(
+        f"{path} may not be written to; give yourself the right to write the file and its folder, "
+        "or work on a copy"
+    )
 
 
 @contextmanager

@@ -42,9 +42,11 @@ select
          else coalesce(epoch_us(s.enters_at), $beginning) end as enters_at,
     epoch_us(s.leaves_at) as leaves_at, epoch_us(s.superseded_at) as superseded_at,
     epoch_us(s.retracted_at) as retracted_at, s.gated,
+    case when m.text_hash = s.text_hash then m.gist end as gist,
     m.title, m.layer, m.category, m.tier, m.project, m.subject, m.origin, m.salience,
     m.confidence, m.pinned, m.status, m.superseded_by, m.duplicate_of, m.source,
     coalesce(m.session, turn.session_id) as session, m.tags, m.turn_id,
+    turn.role,
     epoch_us(m.valid_from) as valid_from, epoch_us(m.valid_until) as valid_until
 from memory_span s
 join memory m using (memory_id)

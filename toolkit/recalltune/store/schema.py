@@ -9,7 +9,7 @@ from __future__ import annotations
 
 __all__ = ["BEGINNING_US", "ORDER_KEYS", "SCHEMA", "SCHEMA_NUMBER"]
 
-SCHEMA_NUMBER = 1
+SCHEMA_NUMBER = 2
 """Rises with every change to `SCHEMA`; a file with another number is rebuilt, not migrated."""
 
 BEGINNING_US = -(2**62)
@@ -23,6 +23,20 @@ create table text (
     text varchar not null,
     chars bigint not null check (chars >= 0),
     tokens bigint not null check (tokens >= 0)
+);
+
+create table claim (
+    kind varchar not null check (kind in ('memory', 'turn')),
+    ref varchar not null check (ref <> ''),
+    file varchar not null,
+    line bigint not null check (line >= 1),
+    stated_at timestamptz,
+    edits boolean not null,
+    withheld boolean not null,
+    said varchar not null,
+    span varchar,
+    primary key (kind, ref, file, line),
+    check ((kind = 'memory') = (span is not null))
 );
 
 create table turn (
@@ -282,6 +296,7 @@ create table ingest_file (
 
 ORDER_KEYS: dict[str, tuple[str, ...]] = {
     "text": ("text_hash",),
+    "claim": ("kind", "ref", "file", "line"),
     "turn": ("session_id", "seq", "turn_id"),
     "memory": ("memory_id",),
     "memory_span": ("memory_id", "version"),

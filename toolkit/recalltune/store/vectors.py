@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recalltune.errors import ContractError
 from recalltune.store.frames import registered
 
-__all__ = ["get_vectors", "put_vectors", "vector_digest"]
+__all__ = ["check_vectors", "get_vectors", "put_vectors", "vector_digest"]
 
 _DIM = "select max(dim) from vector where encoder_id = $encoder_id"
 _ENCODERS = "select distinct encoder_id, dim from vector order by encoder_id"
@@ -62,12 +62,9 @@ def put_vectors(
     hashes = list(text_hashes)
     if not hashes:
         return 0
-    if vectors.ndim != 2 or len(vectors) != len(hashes) or vectors.shape[1] < 1:
-        msg = f"vectors must have shape ({len(hashes)}, d >= 1), got {vectors.shape}"
-        raise ContractError(msg)
+    check_vectors(hashes, vectors)
     dim = vectors.shape[1]
     _same_width(con, encoder_id, dim)
-    _unit_or_zero(hashes, vectors)
     rows = np.ascontiguousarray(vectors, dtype="<f4")
     blobs = {text: row.tobytes() for text, row in zip(hashes, rows, strict=True)}
     frame = pl.DataFrame(
@@ -131,7 +128,17 @@ def _same_width(con: duckdb.DuckDBPyConnection, encoder_id: str, dim: int) -> No
         raise ContractError(msg)
 
 
-def _unit_or_zero(hashes: list[str], vectors: NDArray[np.float32]) -> None:
+def check_vectors(hashes: Sequence[str], vectors: NDArray[np.float32]) -> None:
+    """Refuse rows that no encoder may give.
+
+    Raises
+    ------
+    ContractError
+        If the shape is not (n, d >= 1), a value is not finite, or a row is neither unit nor zero.
+    """
+    if vectors.ndim != 2 or len(vectors) != len(hashes) or vectors.shape[1] < 1:
+        msg = f"vectors must have shape ({len(hashes)}, d >= 1), got {vectors.shape}"
+        raise ContractError(msg)
     norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
     wrong = ~((np.abs(norms - 1.0) <= 1e-3) | (norms == 0.0))
     if wrong.any():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any
 
 import duckdb
@@ -18,8 +17,8 @@ from recalltune.store.schema import ORDER_KEYS
 __all__ = [
     "insert_frame",
     "insert_rows",
-    "record_ledger",
     "table_schema",
+    "write_ledger",
     "write_run",
     "write_sweep",
 ]
@@ -41,7 +40,7 @@ select column_name, data_type from duckdb_columns()
 where table_name = $table and not internal order by column_index
 """
 _GENERATED = {("memory_span", "enters_at")}
-_NEXT_SEQ = "select coalesce(max(seq), 0) + 1 from ledger where run_id = $run_id"
+_LEDGER = "from ledger where run_id = $run_id limit 1"
 
 
 def table_schema(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, pl.DataType]:
@@ -128,12 +127,18 @@ def write_run(
     hits: pl.DataFrame | None = None,
     metrics: pl.DataFrame | None = None,
     packing: pl.DataFrame | None = None,
+    ledger: pl.DataFrame | None = None,
 ) -> None:
-    """Store a run with its frames; each frame may leave out the ``run_id`` column."""
+    """Store a run with its frames; each frame may leave out the ``run_id`` column.
+
+    ``ledger`` is as in `write_ledger`.
+    """
     insert_rows(con, [run])
     for table, frame in (("hit", hits), ("metric", metrics), ("packing", packing)):
         if frame is not None:
             insert_frame(con, table, frame.with_columns(run_id=pl.lit(run.run_id)))
+    if ledger is not None:
+        write_ledger(con, run.run_id, ledger)
 
 
 def write_sweep(
@@ -146,22 +151,16 @@ def write_sweep(
         insert_frame(con, "sweep_point", points.with_columns(sweep_id=pl.lit(sweep.sweep_id)))
 
 
-def record_ledger(
-    con: duckdb.DuckDBPyConnection,
-    run_id: str,
-    *,
-    hop: str,
-    reason: str,
-    query_id: str | None = None,
-    asked_at: datetime | None = None,
-) -> int:
-    """Sequence number under which a degradation of a run was recorded."""
-    seq = int(con.sql(_NEXT_SEQ, params={"run_id": run_id}).fetchall()[0][0])
-    values = {"run_id": run_id, "seq": seq, "hop": hop, "reason": reason}
-    values |= {"query_id": query_id, "asked_at": asked_at}
-    schema = table_schema(con, "ledger")
-    _insert(con, "ledger", pl.DataFrame({name: [values[name]] for name in schema}, schema=schema))
-    return seq
+def write_ledger(con: duckdb.DuckDBPyConnection, run_id: str, hops: pl.DataFrame) -> None:
+    """Store the degradations of a run or sweep in their order, unless it has some already.
+
+    ``hops`` has hop, reason and, where they befell one query, query_id and asked_at.
+    """
+    if not con.sql(_LEDGER, params={"run_id": run_id}).fetchall():
+        numbered = hops.with_columns(
+            run_id=pl.lit(run_id), seq=pl.int_range(1, pl.len() + 1, dtype=pl.Int32)
+        )
+        insert_frame(con, "ledger", numbered)
 
 
 def _cell(value: Any) -> Any:

@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 
 from recalltune.candidates.build import candidates
+from recalltune.candidates.ledger import degradations, ledger_frame
 from recalltune.candidates.table import Candidates
 from recalltune.encode import Encoder
 from recalltune.errors import ContractError
 from recalltune.pipeline.config import parse_config
-from recalltune.store import Lab, Sweep, read_sweep, read_table, write_sweep
+from recalltune.store import Lab, Sweep, read_sweep, read_table, write_ledger, write_sweep
 from recalltune.sweep.engine import SweepResult, distinct
 from recalltune.sweep.space import Space
 from recalltune.version import code_digest
@@ -21,7 +22,10 @@ __all__ = ["load_sweep", "save_sweep"]
 
 
 def save_sweep(lab: Lab, result: SweepResult, *, case_set: str) -> str:
-    """Write a sweep and return its id; points that are there already are not written again."""
+    """Write a sweep and return its id; points that are there already are not written again.
+
+    What it had to do without stands in the ledger under the same id.
+    """
     head = Sweep(
         sweep_id=result.sweep_id,
         config=result.base.to_toml(),
@@ -39,6 +43,7 @@ def save_sweep(lab: Lab, result: SweepResult, *, case_set: str) -> str:
         frames = [_points(result, metric) for metric in result.values]
         fresh = pl.concat(frames).join(there, on=["point_id", "metric"], how="anti")
         write_sweep(con, head, fresh)
+        write_ledger(con, result.sweep_id, ledger_frame(degradations(result.candidates)))
     return result.sweep_id
 
 

@@ -8,6 +8,7 @@ in it.
 from __future__ import annotations
 
 from recalltune.widgets.bench import Bench, demo_bench
+from recalltune.widgets.companions import Shelf, companion_shelf
 from recalltune.widgets.controls import Control
 from recalltune.widgets.fading import (
     curves,
@@ -17,6 +18,22 @@ from recalltune.widgets.fading import (
     tier_curves,
     worst_loss,
 )
+from recalltune.widgets.fusing import (
+    by_language,
+    dead_knobs,
+    fused_elsewhere,
+    mixed_question,
+    reach,
+)
+from recalltune.widgets.fusion_configs import (
+    arms_alone,
+    boosted,
+    fusions,
+    weighted,
+    with_fusion,
+    word_searches,
+)
+from recalltune.widgets.grids import ListGrid
 from recalltune.widgets.looks import answer, asked_span, import_table, moment, question, replaced
 from recalltune.widgets.model import EXPLORER_METRICS, Explorer
 from recalltune.widgets.panel import Panel, explorer
@@ -36,36 +53,67 @@ from recalltune.widgets.readiness import (
     readiness,
 )
 from recalltune.widgets.reading import chart_stamp, reading_list, stamp
+from recalltune.widgets.score_scales import arm_scores, rank_curves, rank_steps
 from recalltune.widgets.snapshot import Snapshot
 from recalltune.widgets.tables import Table
+from recalltune.widgets.variety import (
+    SIZES,
+    flooding,
+    importance_grid,
+    likeness,
+    mmr_steps,
+    most_flooded,
+    with_deferral,
+    without_the_weakest,
+)
 
 __all__ = [
     "EXPLORER_METRICS",
+    "SIZES",
     "Bench",
     "Control",
     "Explorer",
+    "ListGrid",
     "Panel",
     "Readiness",
+    "Shelf",
     "Snapshot",
     "Table",
     "answer",
+    "arm_scores",
+    "arms_alone",
     "asked_span",
+    "boosted",
+    "by_language",
     "by_target_layer",
     "case_matrix",
     "chart_stamp",
+    "companion_shelf",
     "curves",
+    "dead_knobs",
     "demo_bench",
     "dropped",
     "evidence_ages",
     "explorer",
+    "flooding",
+    "fused_elsewhere",
+    "fusions",
     "half_life_names",
     "import_table",
+    "importance_grid",
     "layer_shares",
     "layer_verdicts",
     "lengths",
+    "likeness",
+    "mixed_question",
+    "mmr_steps",
     "moment",
+    "most_flooded",
     "optimism",
     "question",
+    "rank_curves",
+    "rank_steps",
+    "reach",
     "readiness",
     "reading_list",
     "replaced",
@@ -73,6 +121,11 @@ __all__ = [
     "some_rounds",
     "stamp",
     "tier_curves",
+    "weighted",
+    "with_deferral",
+    "with_fusion",
     "with_none",
+    "without_the_weakest",
+    "word_searches",
     "worst_loss",
 ]

@@ -28,7 +28,7 @@ from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.store import Lab, open
 from recalltune.version import code_digest
 
-__all__ = ["CASES", "Bench", "demo_bench"]
+__all__ = ["CASES", "Bench", "corpus_folder", "demo_bench"]
 
 CASES = "demo"
 """Name of the case set."""
@@ -82,7 +82,7 @@ def demo_bench(data: Path | str | None = None, out: Path | str | None = None) ->
     ParameterError
         If the corpus is not found.
     """
-    corpus = _corpus() if data is None else Path(data)
+    corpus = corpus_folder() if data is None else Path(data)
     if not (corpus / _CASE_FILE).is_file():
         message = f"data must be the folder of the demo corpus with {_CASE_FILE} in it, got {data}"
         raise ParameterError(message)
@@ -107,7 +107,14 @@ def demo_bench(data: Path | str | None = None, out: Path | str | None = None) ->
     )
 
 
-def _corpus() -> Path:
+def corpus_folder() -> Path:
+    """Return the folder of the demo corpus, here or in a folder above.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+    """
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / "data" / _CASE_FILE).is_file():
             return folder / "data"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -14,34 +15,56 @@ from recalltune.pipeline.stage import Affine, ListStage, Places, State, compact
 from recalltune.rank.diversity import cosine_matrix, defer_batch, jaccard, mmr_batch
 from recalltune.rank.quota import select
 
-__all__ = ["Defer", "Diversify", "Select"]
+__all__ = ["Defer", "Diversify", "Select", "keep_similarity"]
 
 
 _SMALL = 64
 """Up to this many candidates a query, all similarities are computed once and kept."""
+_KEPT = "similarity {}"
+_FEW_SPANS, _REUSE = 2_000, 4
+"""Up to so many spans all pairs are computed once and kept, if one list needs a good part of them:
+a pair has the same bits in any batch."""
 
 
 def pool_similarity(
     candidates: Candidates, columns: NDArray[np.intp], kind: str
 ) -> NDArray[np.float64]:
     """Return shape (Q, P, P): similarities among P columns of each query, whatever is padding."""
-    if candidates.span.shape[1] > _SMALL:
+    if candidates.span.shape[1] > _SMALL and not candidates.keeps(_KEPT.format(kind)):
         return _similarity(candidates, columns, kind)
-    every = np.broadcast_to(np.arange(candidates.span.shape[1]), candidates.span.shape)
-    whole = candidates.kept(f"similarity {kind}", lambda: _similarity(candidates, every, kind))
+    whole = keep_similarity(candidates, kind)
     queries = np.arange(columns.shape[0])[:, None, None]
     return whole[queries, columns[:, :, None], columns[:, None, :]]
+
+
+def keep_similarity(candidates: Candidates, kind: str) -> NDArray[np.float64]:
+    """Return shape (Q, C, C), made once: for tables that are small, or ranked many times."""
+    every = np.broadcast_to(np.arange(candidates.span.shape[1]), candidates.span.shape)
+    return candidates.kept(_KEPT.format(kind), lambda: _similarity(candidates, every, kind))
 
 
 def _similarity(
     candidates: Candidates, columns: NDArray[np.intp], kind: str
 ) -> NDArray[np.float64]:
     spans = np.maximum(np.take_along_axis(candidates.span, columns, axis=1), 0)
+    count, pairs = candidates.spans.height, spans.shape[0] * spans.shape[1] ** 2
+    if count <= _FEW_SPANS and count**2 <= _REUSE * pairs:
+        every = np.arange(count)[None, :]
+        whole = candidates.kept(
+            f"similarity of spans {kind}", lambda: _among(candidates, every, kind)
+        )
+        similarity: NDArray[np.float64] = whole[0][spans[:, :, None], spans[:, None, :]]
+        return similarity
+    return _among(candidates, spans, kind)
+
+
+def _among(candidates: Candidates, spans: NDArray[np.int64], kind: str) -> NDArray[np.float64]:
+    """Shape (Q, P, P): similarities among P spans of each query."""
     if kind == "jaccard":
         if candidates.token_sets is None:
             raise ContractError("candidates hold no token sets; the lexical arm makes them")
         sets = candidates.token_sets
-        size = columns.shape[1]
+        size = spans.shape[1]
         found = [jaccard([sets[int(span)] for span in row]) for row in spans]
         return np.stack(found) if found else np.zeros((0, size, size))
     if candidates.vectors is None:
@@ -61,6 +84,11 @@ class Diversify(ListStage):
     """>= 1. How many places from the top take part."""
     similarity: Literal["cosine", "jaccard"] = "cosine"
     """Between vectors, or between token sets."""
+
+    @property
+    def compares(self) -> float:
+        """The pool, unless variety is off."""
+        return self.pool if self.lambda_ < 1.0 else 0
 
     def unread(self) -> set[str]:
         """At lambda_ 1 neither pool nor similarity matters."""
@@ -88,17 +116,40 @@ class Defer(ListStage):
 
     kind: Literal["defer"] = "defer"
     threshold: float = Field(default=0.85, ge=-1, le=1)
-    """[-1, 1]. Strictly more similar rows are deferred."""
+    """[-1, 1]. Strictly more similar rows are deferred; 1 is off."""
     similarity: Literal["cosine", "jaccard"] = "cosine"
     """Between vectors, or between token sets."""
+    pool: int | None = Field(default=None, ge=1, le=1_000)
+    """>= 1. How many places from the top take part; the rest follows unchanged. None: all."""
+
+    @property
+    def compares(self) -> float:
+        """The pool, unless deferral is off."""
+        if self.threshold == 1.0:
+            return 0
+        return math.inf if self.pool is None else self.pool
+
+    def unread(self) -> set[str]:
+        """At threshold 1 nothing else matters."""
+        return {"similarity", "pool"} if self.threshold == 1.0 else set()
+
+    def canonical(self) -> dict[str, Any]:
+        """Without a pool there is none to name."""
+        said = super().canonical()
+        return {name: value for name, value in said.items() if value is not None}
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Reorder each list; scores stay."""
         del operands
-        order = state.listed()
-        similarity = pool_similarity(candidates, np.maximum(order, 0), self.similarity)
-        places = defer_batch(similarity, order >= 0, threshold=self.threshold)
-        return state.then(order=np.take_along_axis(order, places, axis=1))
+        # Equal texts may end a rounding above 1, which is no difference.
+        if self.threshold == 1.0:
+            return state
+        order = state.listed().copy()
+        pool = order[:, : self.pool]
+        similarity = pool_similarity(candidates, np.maximum(pool, 0), self.similarity)
+        places = defer_batch(similarity, pool >= 0, threshold=self.threshold)
+        order[:, : self.pool] = np.take_along_axis(pool, places, axis=1)
+        return state.then(order=order)
 
 
 class Select(ListStage):
@@ -131,6 +182,10 @@ class Select(ListStage):
                 message = f"floors.{layer} {floor} is above caps.{layer} {self.caps[layer]}"
                 raise ValueError(message)
         return self
+
+    def layers_named(self) -> tuple[str, ...]:
+        """Return the layers with a floor or a cap."""
+        return (*self.floors, *self.caps)
 
     def unread(self) -> set[str]:
         """Without a budget there is nothing to pack."""

@@ -22,6 +22,14 @@ class Threshold(FilterStage):
     """>= 0. 0 keeps everything. A threshold belongs to the fusion's scale: RRF scores with two
     arms never exceed 2 / (rrf_k + 1)."""
 
+    def asks(self) -> dict[str, float]:
+        """The one score all rows have to reach."""
+        return {"min_score": self.min_score}
+
+    def minima(self, candidates: Candidates) -> NDArray[np.float64]:
+        """Return shape (Q, C): the same minimum for every row."""
+        return np.full(candidates.span.shape, self.min_score)
+
     def keeps(self, state: State, candidates: Candidates) -> NDArray[np.bool_]:
         """Compare the score as it would be shown."""
         del candidates

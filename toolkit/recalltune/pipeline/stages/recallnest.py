@@ -1,12 +1,13 @@
-"""RecallNest's scoring chain, stage by stage: what fuses after the vector arm and before the cuts.
+"""RecallNest's scoring chain, stage by stage: what follows the fusion and precedes the cuts.
 
 In: candidates. Out: multipliers and bonuses, each clipped to [0, 1] as production does. Every
-field's default is the published constant; the stages that fade with age are in `recallnest_fade`,
-the ones that drop and rearrange in `recallnest_keep`.
+field's default is the published constant; the stages that read accesses are in `recallnest_use`,
+those that fade with age in `recallnest_fade`, those that drop and rearrange in `recallnest_keep`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -14,47 +15,33 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recalltune.candidates.table import Candidates
+from recalltune.pipeline.bounds import affine_bounds
 from recalltune.pipeline.stage import Affine, ScoreStage
-from recalltune.pipeline.stages.weigh import by_age
-from recalltune.rank.salience import (
-    access_boost,
-    frequency_multiplier,
-    hotness,
-    importance_weight,
-    length_norm,
-    recency_boost,
-)
+from recalltune.pipeline.stages.weigh import by_age, by_code
+from recalltune.rank.salience import importance_weight, length_norm, recency_boost
 
 __all__ = [
     "UNIT",
-    "AccessBoost",
     "Asset",
     "Boundary",
     "Confidence",
-    "FrequencyBoost",
-    "HotnessBlend",
     "Importance",
     "Length",
     "RecencyBoost",
-    "by_code",
+    "optional_feature",
 ]
 
 UNIT = (0.0, 1.0)
 """Where production keeps every score between two stages."""
 
 
-def by_code(
-    candidates: Candidates, column: str, values: dict[str, float], *, other: float
+def optional_feature(
+    candidates: Candidates, name: str, *, absent: float = np.nan
 ) -> NDArray[np.float64]:
-    """Return shape (Q, C): one number for each text of a coded feature, `other` elsewhere.
-
-    A table without the column holds no such texts, so every row gets ``other``.
-    """
-    if column not in candidates.features:
-        return np.full(candidates.span.shape, other)
-    # Padding has code -1 and so reads the last element.
-    known = [values.get(text, other) for text in candidates.codes[column]]
-    return np.array([*known, other])[candidates.feature(column).astype(np.int64)]
+    """Return a feature column that a table may lack; every row gets ``absent`` then."""
+    if name not in candidates.features:
+        return np.full(candidates.span.shape, absent)
+    return candidates.feature(name)
 
 
 class RecencyBoost(ScoreStage):
@@ -65,21 +52,34 @@ class RecencyBoost(ScoreStage):
     """[0, 1], in units of the score. The bonus at age 0; 0 is off."""
     mean_life_days: float = Field(default=14.0, gt=0, le=36_500)
     """Days, > 0. 1/e of the bonus is left at this age; production's file calls it a half-life."""
+    boost_future: bool = False
+    """True: a memory dated after the query gets more than the weight, the more the further ahead,
+    as production does. False: it counts as new."""
 
     def unread(self) -> set[str]:
-        """At weight 0 the mean life is not read."""
-        return set() if self.weight else {"mean_life_days"}
+        """At weight 0 nothing else is read."""
+        return set() if self.weight else {"mean_life_days", "boost_future"}
 
     def affine(self, candidates: Candidates) -> Affine:
         """Shift by the bonus."""
+        ages = candidates.feature("age_days")
+        ahead = optional_feature(candidates, "days_ahead", absent=0.0)[~np.isnan(ages)]
         bonus = by_age(
-            candidates.feature("age_days"),
-            lambda ages: recency_boost(
-                ages, weight=self.weight, mean_life_days=self.mean_life_days
+            ages,
+            lambda known: recency_boost(
+                known,
+                weight=self.weight,
+                mean_life_days=self.mean_life_days,
+                days_ahead=ahead if self.boost_future else 0.0,
             ),
             undated=0.0,
         )
         return Affine(1.0, bonus, UNIT)
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under no bonus and the largest one."""
+        largest = math.inf if self.boost_future and self.weight else self.weight
+        return affine_bounds((low, high), shift=(0.0, largest), clamp=UNIT)
 
 
 class Importance(ScoreStage):
@@ -97,6 +97,10 @@ class Importance(ScoreStage):
         factor = importance_weight(known, base=self.base, missing=self.missing)
         return Affine(factor, 0.0, UNIT)
 
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under factors from base to 1."""
+        return affine_bounds((low, high), scale=(self.base, 1.0), clamp=UNIT)
+
 
 class Confidence(ScoreStage):
     """Multiply by base + (1 - base) * confidence."""
@@ -112,6 +116,10 @@ class Confidence(ScoreStage):
         known = candidates.feature("confidence")
         factor = importance_weight(known, base=self.base, missing=self.missing)
         return Affine(factor, 0.0, UNIT)
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under factors from base to 1."""
+        return affine_bounds((low, high), scale=(self.base, 1.0), clamp=UNIT)
 
 
 class Boundary(ScoreStage):
@@ -152,12 +160,19 @@ class Boundary(ScoreStage):
         layer = by_code(candidates, "layer", _BOUNDARY_LAYERS, other=0.0)
         return Affine(np.choose(layer.astype(int), [unlayered, durable, evidence, 1.0]), 0.0, UNIT)
 
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under the six factors and none."""
+        factors = [getattr(self, name) for name in type(self).model_fields if name not in _NAMES]
+        factors.append(1.0)
+        return affine_bounds((low, high), scale=(min(factors), max(factors)), clamp=UNIT)
+
     def _of_scope(self, scope: str) -> float:
         if scope.startswith(("memory:", "asset:")):
             return self.memory_scope
         return self.transcript_scope if scope.startswith(_TRANSCRIPTS) else 1.0
 
 
+_NAMES = {"kind", "name"}
 _BOUNDARY_LAYERS = {"durable": 1.0, "evidence": 2.0, "canonical": 3.0, "session": 3.0}
 _TRANSCRIPTS = ("cc:", "codex:", "gemini:", "kimi:", "antigravity:", "minis:")
 
@@ -179,6 +194,11 @@ class Asset(ScoreStage):
         }
         return Affine(by_code(candidates, "scope", factors, other=1.0), 0.0, UNIT)
 
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under both factors and none."""
+        factors = (self.brief, self.pinned, 1.0)
+        return affine_bounds((low, high), scale=(min(factors), max(factors)), clamp=UNIT)
+
 
 class Length(ScoreStage):
     """Divide by 1 + strength * log2(length / anchor_chars) where the text is longer."""
@@ -199,75 +219,6 @@ class Length(ScoreStage):
         factor = length_norm(length, anchor_chars=self.anchor_chars, strength=self.strength)
         return Affine(factor, 0.0, UNIT)
 
-
-class AccessBoost(ScoreStage):
-    """Multiply by 1 + min(cap, weight * log2(1 + accesses))."""
-
-    kind: Literal["access_boost"] = "access_boost"
-    weight: float = Field(default=0.03, ge=0, le=1)
-    """[0, 1]. Bonus of the first access and of each doubling after it; 0 is off."""
-    cap: float = Field(default=0.15, ge=0, le=1)
-    """[0, 1]. The largest bonus; 0 is off."""
-
-    def unread(self) -> set[str]:
-        """Where one of the two is 0 the other is not read."""
-        if not self.weight:
-            return {"cap"}
-        return set() if self.cap else {"weight"}
-
-    def affine(self, candidates: Candidates) -> Affine:
-        """Scale by the bonus."""
-        count = candidates.feature("access_count")
-        return Affine(access_boost(count, weight=self.weight, cap=self.cap), 0.0, UNIT)
-
-
-class HotnessBlend(ScoreStage):
-    """Blend in how hot a memory is; one that was never used is left unchanged."""
-
-    kind: Literal["hotness_blend"] = "hotness_blend"
-    weight: float = Field(default=0.0, ge=0, le=1)
-    """[0, 1]. Share of the hotness in the blend; 0, as published, is off."""
-    mean_life_days: float = Field(default=10.0, gt=0, le=36_500)
-    """Days, > 0. 1/e of the heat is left this long after the last access."""
-
-    def unread(self) -> set[str]:
-        """At weight 0 the mean life is not read."""
-        return set() if self.weight else {"mean_life_days"}
-
-    def affine(self, candidates: Candidates) -> Affine:
-        """Scale by the share of the score, shift by the share of the hotness."""
-        count = candidates.feature("access_count")
-        days = candidates.feature("days_since_access")
-        heat = hotness(count, days, mean_life_days=self.mean_life_days)
-        share = np.where(count > 0, self.weight, 0.0)
-        return Affine(1.0 - share, share * heat, UNIT)
-
-
-class FrequencyBoost(ScoreStage):
-    """Multiply by 1 + weight * log2(fresh accesses); without a ceiling, as published.
-
-    Not part of the preset: production reads a statistics file that a new installation lacks.
-    """
-
-    kind: Literal["frequency_boost"] = "frequency_boost"
-    weight: float = Field(default=0.15, ge=0, le=1)
-    """[0, 1]. Bonus of each doubling of the fresh accesses; 0 is off."""
-    half_life_days: float = Field(default=30.0, gt=0, le=36_500)
-    """Days, > 0. Accesses whose last one is this old count half."""
-    min_hits: float = Field(default=2.0, ge=1, le=1_000_000)
-    """>= 1. With fewer accesses, counted or fresh, there is no bonus."""
-
-    def unread(self) -> set[str]:
-        """At weight 0 nothing else is read."""
-        return set() if self.weight else {"half_life_days", "min_hits"}
-
-    def affine(self, candidates: Candidates) -> Affine:
-        """Scale by the bonus."""
-        multiplier = frequency_multiplier(
-            candidates.feature("access_count"),
-            candidates.feature("days_since_access"),
-            weight=self.weight,
-            half_life_days=self.half_life_days,
-            min_hits=self.min_hits,
-        )
-        return Affine(multiplier, 0.0, UNIT)
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under factors down to 0: a text has no greatest length."""
+        return affine_bounds((low, high), scale=(0.0 if self.strength else 1.0, 1.0), clamp=UNIT)

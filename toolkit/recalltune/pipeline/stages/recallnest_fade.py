@@ -1,7 +1,7 @@
 """RecallNest's age stages: tiers, who is exempt, time decay per tier, the evolution blend.
 
-In: candidates. Out: multipliers and blends. Both stages share the tier and exemption rules, and
-both leave a memory without event time unchanged.
+In: candidates. Out: multipliers and blends. All stages share the tier and exemption rules, and
+all leave a memory without event time unchanged.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from recalltune.candidates.table import Candidates
+from recalltune.pipeline.bounds import affine_bounds
 from recalltune.pipeline.stage import Affine, ScoreStage
-from recalltune.pipeline.stages.recallnest import UNIT, by_code
+from recalltune.pipeline.stages.recallnest import UNIT, optional_feature
+from recalltune.pipeline.stages.weigh import by_code
 from recalltune.rank.decay import reinforced_half_life, weibull, with_floor
+from recalltune.rank.emotion import arousal_multiplier, emotional_half_life
 from recalltune.rank.salience import evolution_score
 
-__all__ = ["TIERS", "EvolutionBlend", "TierDecay", "TieredStage"]
+__all__ = ["TIERS", "EmotionDecay", "EvolutionBlend", "TierDecay", "TieredStage"]
 
 TIERS = ("peripheral", "working", "core")
 """From the first to be forgotten to the last."""
@@ -76,13 +79,9 @@ class TieredStage(ScoreStage):
         return exempt | (candidates.feature("pinned") > 0)
 
 
-class TierDecay(TieredStage):
-    """Multiply by floor + (1 - floor) * 2^-((age/half-life)^shape), with shape and floor per tier.
+class FadingStage(TieredStage):
+    """Base of the two decays: a weight by age, with shape and floor per tier."""
 
-    Use stretches the half-life, up to max_multiple times; exempt memories do not fade at all.
-    """
-
-    kind: Literal["tier_decay"] = "tier_decay"
     half_life_days: float = Field(default=60.0, gt=0, le=36_500)
     """Days, > 0. Where the unfloored weight of a memory that was never used is one half."""
     core_shape: float = Field(default=0.8, gt=0, le=5)
@@ -104,6 +103,11 @@ class TierDecay(TieredStage):
     max_multiple: float = Field(default=3.0, ge=1, le=100)
     """>= 1. The longest half-life, in units of half_life_days."""
 
+    @property
+    def fades(self) -> bool:
+        """Always."""
+        return True
+
     def unread(self) -> set[str]:
         """Without reinforcement, how long an access counts is not read."""
         return set() if self.reinforcement else {"access_mean_life_days", "max_multiple"}
@@ -119,19 +123,91 @@ class TierDecay(TieredStage):
             max_multiple=self.max_multiple,
         )
 
-    def affine(self, candidates: Candidates) -> Affine:
-        """Scale by the weight."""
-        ages = candidates.feature("age_days")
-        fades = ~np.isnan(ages) & ~self.exempt(candidates)
-        tier = self.tier(candidates)[fades]
+    def fading(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Return shape (Q, C), True where a memory has an event time and no exemption."""
+        dated: NDArray[np.bool_] = ~np.isnan(candidates.feature("age_days"))
+        return dated & ~self.exempt(candidates)
+
+    def weight(self, candidates: Candidates) -> NDArray[np.float64]:
+        """Return shape (Q, C), in (0, 1]: what age leaves of a score."""
+        ages, fading = candidates.feature("age_days"), self.fading(candidates)
+        tier = self.tier(candidates)[fading]
         shape = np.array([self.peripheral_shape, self.working_shape, self.core_shape])[tier]
         floor = np.array([self.peripheral_floor, self.working_floor, self.core_floor])[tier]
-        half_life = self.half_life(candidates)[fades]
+        half_life = self.half_life(candidates)[fading]
         weight = np.ones_like(ages)
-        weight[fades] = with_floor(
-            weibull(ages[fades], half_life_days=half_life, shape=shape), floor
+        weight[fading] = with_floor(
+            weibull(ages[fading], half_life_days=half_life, shape=shape), floor
         )
-        return Affine(weight, 0.0, UNIT)
+        return weight
+
+    @property
+    def least(self) -> float:
+        """The lowest floor of the three tiers."""
+        return min(self.core_floor, self.working_floor, self.peripheral_floor)
+
+
+class TierDecay(FadingStage):
+    """Multiply by floor + (1 - floor) * 2^-((age/half-life)^shape), with shape and floor per tier.
+
+    Use stretches the half-life, up to max_multiple times; exempt memories do not fade at all.
+    """
+
+    kind: Literal["tier_decay"] = "tier_decay"
+
+    def affine(self, candidates: Candidates) -> Affine:
+        """Scale by the weight."""
+        return Affine(self.weight(candidates), 0.0, UNIT)
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under weights from the lowest floor to 1."""
+        return affine_bounds((low, high), scale=(self.least, 1.0), clamp=UNIT)
+
+
+class EmotionDecay(FadingStage):
+    """`tier_decay` that strong feeling slows down and arousal lifts.
+
+    Reads the optional features `valence`, in [-1, 1], and `arousal`, in [0, 1]; without them it is
+    `tier_decay`. Exempt memories are not lifted. Not part of the preset: production has it behind a
+    flag that is off, and blends valence into two more stages then.
+    """
+
+    kind: Literal["emotion_decay"] = "emotion_decay"
+    stretch: float = Field(default=0.3, ge=0, le=10)
+    """>= 0. How much longer the half-life is, use included, at valence -1 or 1; 0 is off."""
+    dead_zone: float = Field(default=0.1, ge=0, le=1)
+    """[0, 1]. Valence weaker than this counts 0."""
+    arousal_weight: float = Field(default=0.1, ge=0, le=1)
+    """[0, 1]. Bonus at arousal 1; 0 is off."""
+
+    def unread(self) -> set[str]:
+        """Without a stretch the dead zone is not read."""
+        unread: set[str] = super().unread()
+        return unread if self.stretch else unread | {"dead_zone"}
+
+    def half_life(self, candidates: Candidates) -> NDArray[np.float64]:
+        """Return shape (Q, C), days: as use and then feeling have stretched it."""
+        return emotional_half_life(
+            optional_feature(candidates, "valence"),
+            half_life_days=super().half_life(candidates),
+            stretch=self.stretch,
+            dead_zone=self.dead_zone,
+        )
+
+    def lift(self, candidates: Candidates) -> NDArray[np.float64]:
+        """Return shape (Q, C), the bonus of arousal."""
+        arousal = optional_feature(candidates, "arousal")
+        return arousal_multiplier(arousal, weight=self.arousal_weight)
+
+    def affine(self, candidates: Candidates) -> Affine:
+        """Scale by the weight, and by the bonus where a memory fades."""
+        lift = np.where(self.fading(candidates), self.lift(candidates), 1.0)
+        return Affine(self.weight(candidates) * lift, 0.0, UNIT)
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under weights from the lowest floor to the largest bonus."""
+        greatest = 1.0 + self.arousal_weight
+        return affine_bounds((low, high), scale=(self.least, greatest), clamp=UNIT)
 
 
 class EvolutionBlend(TieredStage):
@@ -177,3 +253,10 @@ class EvolutionBlend(TieredStage):
         share = np.where(np.isnan(worth), 0.0, self.weight)
         worth = np.where(self.exempt(candidates), 1.0, np.nan_to_num(worth))
         return Affine(1.0 - share, share * worth, UNIT)
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under no blend, and one with the least or the greatest worth."""
+        kept = 1.0 - self.weight
+        greatest = max(1.0, self.age_weight + self.access_weight + self.importance_weight)
+        bounds = (min(low, low * kept), max(high, high * kept + self.weight * greatest))
+        return affine_bounds(bounds, clamp=UNIT)

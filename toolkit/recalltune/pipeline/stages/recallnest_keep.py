@@ -5,7 +5,6 @@ In: candidates and a state. Out: fewer rows, or the same list in another order.
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import numpy as np
@@ -14,41 +13,40 @@ from pydantic import Field
 
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.stage import Affine, FilterStage, ListStage, State
-from recalltune.pipeline.stages.recallnest import by_code
+from recalltune.pipeline.stages.weigh import by_code
 from recalltune.rank.order import round_significant
+from recalltune.rank.overlap import content_words
 
-__all__ = ["CATEGORIES", "Active", "CategoryMinimum", "SourceDiversity", "count_words"]
+__all__ = [
+    "CATEGORIES",
+    "Active",
+    "CategoryMinimum",
+    "SimilarityMinimum",
+    "SourceDiversity",
+    "count_words",
+    "short_queries",
+]
 
 CATEGORIES = ("profile", "preferences", "entities", "events", "cases", "patterns")
 """The categories with a minimum of their own."""
 
-_WORD = re.compile(r"[a-z0-9_]+|[\u3400-\u4dbf\u4e00-\u9fff]")
-# Function words production does not count, by what they are: articles, forms of be, have and do,
-# modals, prepositions, conjunctions, pronouns, question words; then the same in Chinese.
-_FUNCTION_WORDS = """
-an the is are was were be been being have has had do does did
-will would shall should may might can could
-of in to for with on at by from and or but not no so if as
-it my me we our us you your he she they them this that what which who how when where why
-"""
-_UNCOUNTED = frozenset(_FUNCTION_WORDS.split()) | frozenset(
-    "的了在是我有和就不人都一上也很到说要去你会着看好这"
-)
-
 
 def count_words(text: str) -> int:
-    """Return how many words production counts in a query.
-
-    A Chinese character counts one, a run of Latin letters, digits and underscores counts one when
-    it is longer than one character; function words of both languages count nothing.
+    """Return how many words production counts in a query: its content words, repeats included.
 
     Examples
     --------
     >>> count_words("how to tune decay"), count_words("数据库 迁移"), count_words("a")
     (2, 5, 0)
     """
-    words = _WORD.findall(text.lower())
-    return sum(word not in _UNCOUNTED and (len(word) > 1 or not word.isascii()) for word in words)
+    return len(content_words(text))
+
+
+def short_queries(candidates: Candidates, short_words: int) -> NDArray[np.bool_]:
+    """Return shape (Q, 1), True for queries of up to that many counted words."""
+    texts = candidates.queries["text"].to_list()
+    short = [text is not None and count_words(text) <= short_words for text in texts]
+    return np.array(short, dtype=np.bool_)[:, np.newaxis]
 
 
 class Active(FilterStage):
@@ -86,7 +84,11 @@ class CategoryMinimum(FilterStage):
     patterns: float = Field(default=0.45, ge=0, le=1)
     """[0, 1]."""
     other: float = Field(default=0.35, ge=0, le=1)
-    """[0, 1]. Every other category, and none; production's file calls it hardMinScore."""
+    """[0, 1]. Every other category; production's file calls it hardMinScore."""
+    uncategorised: Literal[
+        "profile", "preferences", "entities", "events", "cases", "patterns", "other"
+    ] = "other"
+    """Whose minimum a memory without a category has; production's import files it under events."""
     short_factor: float = Field(default=0.6, ge=0, le=1)
     """[0, 1]. Factor on every minimum when the query is short; 1 is off."""
     short_words: int = Field(default=4, ge=0, le=100)
@@ -95,23 +97,58 @@ class CategoryMinimum(FilterStage):
     """True: a query of which no row would be left keeps them all (production asks once more,
     without minima, so it can never abstain)."""
 
+    def asks(self) -> dict[str, float]:
+        """The minimum of each category, for queries that are not short."""
+        return {name: getattr(self, name) for name in (*CATEGORIES, "other")}
+
     def minima(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return shape (Q, C), the minimum of each row."""
         named = {name: getattr(self, name) for name in CATEGORIES}
+        named[""] = getattr(self, self.uncategorised)
         minimum = by_code(candidates, "category", named, other=self.other)
-        short = [
-            text is not None and count_words(text) <= self.short_words
-            for text in candidates.queries["text"].to_list()
-        ]
-        return minimum * np.where(short, self.short_factor, 1.0)[:, None]
+        return minimum * np.where(
+            short_queries(candidates, self.short_words), self.short_factor, 1.0
+        )
 
     def keeps(self, state: State, candidates: Candidates) -> NDArray[np.bool_]:
         """Compare, then give the queries that would be empty everything back."""
         reached = state.score >= self.minima(candidates)
-        if not self.unless_empty:
-            return reached
-        empty = ~(reached & state.alive).any(axis=1, keepdims=True)
-        return reached | empty
+        return _unless_empty(reached, state) if self.unless_empty else reached
+
+
+class SimilarityMinimum(FilterStage):
+    """Keep rows whose similarity, the score the fusion gave, reaches a minimum."""
+
+    kind: Literal["similarity_minimum"] = "similarity_minimum"
+    min_score: float = Field(default=0.3, ge=0, le=1)
+    """[0, 1]. Production's file calls it minScore. No vector scores less than 1/3."""
+    short_factor: float = Field(default=0.6, ge=0, le=1)
+    """[0, 1]. Factor on it when the query is short; 1 is off."""
+    short_words: int = Field(default=4, ge=0, le=100)
+    """>= 0. Up to this many counted words a query is short; see `count_words`."""
+    unless_empty: bool = True
+    """True: a query of which no row would be left keeps them all, as in `CategoryMinimum`."""
+
+    def asks(self) -> dict[str, float]:
+        """The minimum, as long queries have it."""
+        return {"min_score": self.min_score}
+
+    def minima(self, candidates: Candidates) -> NDArray[np.float64]:
+        """Return shape (Q, C), the minimum of each row."""
+        short = short_queries(candidates, self.short_words)
+        asked = self.min_score * np.where(short, self.short_factor, 1.0)
+        return np.broadcast_to(asked, candidates.span.shape)
+
+    def keeps(self, state: State, candidates: Candidates) -> NDArray[np.bool_]:
+        """Compare, then give the queries that would be empty everything back."""
+        reached = state.score >= self.minima(candidates)
+        return _unless_empty(reached, state) if self.unless_empty else reached
+
+
+def _unless_empty(reached: NDArray[np.bool_], state: State) -> NDArray[np.bool_]:
+    """What reached a minimum, and every row of the queries of which nothing did."""
+    empty = ~(reached & state.alive).any(axis=1, keepdims=True)
+    return reached | empty
 
 
 class SourceDiversity(ListStage):

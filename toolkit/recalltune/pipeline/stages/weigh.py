@@ -1,4 +1,4 @@
-"""Weighting: factors from age, salience and status. Rows without the value are left unchanged."""
+"""Weighting: factors from recency, salience and status. Rows without the value stay as they are."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from recalltune.candidates.table import Candidates
+from recalltune.pipeline.bounds import affine_bounds
 from recalltune.pipeline.stage import Affine, ScoreStage
-from recalltune.rank.decay import exponential, weibull, with_floor
+from recalltune.rank.decay import exponential
 from recalltune.rank.salience import salience_multiplier
 
-__all__ = ["Decay", "Recency", "Salience", "Status", "by_age"]
+__all__ = ["Recency", "Salience", "Status", "by_age", "by_code"]
 
 Floats = NDArray[np.float64]
 
@@ -27,44 +28,18 @@ def by_age(ages: Floats, curve: Callable[[Floats], Floats], *, undated: float) -
     return values
 
 
-class Decay(ScoreStage):
-    """Multiply by a weight that falls with age; a memory without event time is left unchanged."""
+def by_code(
+    candidates: Candidates, column: str, values: dict[str, float], *, other: float
+) -> NDArray[np.float64]:
+    """Return shape (Q, C): one number for each text of a coded feature, `other` elsewhere.
 
-    kind: Literal["decay"] = "decay"
-    family: Literal["none", "exponential", "weibull"] = "exponential"
-    """none: off. exponential: 2^-(age/half_life_days). weibull: 2^-((age/half_life_days)^shape)."""
-    half_life_days: float = Field(default=30.0, gt=0, le=36_500)
-    """Days, > 0. The age at which the weight, before the floor, is one half."""
-    shape: float = Field(default=1.0, gt=0, le=5)
-    """(0, 5]. Weibull only. Below 1 forgets faster before the half-life and slower after it;
-    above 1 is the reverse."""
-    floor: float = Field(default=0.0, ge=0, lt=1)
-    """[0, 1). floor + (1 - floor) * weight: what never fades."""
-
-    def unread(self) -> set[str]:
-        """Return what the family does not read."""
-        unread: dict[str, set[str]] = {
-            "none": {"half_life_days", "shape", "floor"},
-            "exponential": {"shape"},
-            "weibull": set(),
-        }
-        return unread[self.family]
-
-    def affine(self, candidates: Candidates) -> Affine:
-        """Scale by the weight."""
-        if self.family == "none":
-            return Affine()
-        return Affine(by_age(candidates.feature("age_days"), self.weight, undated=1.0))
-
-    def weight(self, ages: Floats) -> Floats:
-        """Return the weight of each age in days, floor included; 1 for family none."""
-        if self.family == "none":
-            return np.ones_like(ages)
-        if self.family == "exponential":
-            weight = exponential(ages, half_life_days=self.half_life_days)
-        else:
-            weight = weibull(ages, half_life_days=self.half_life_days, shape=self.shape)
-        return with_floor(weight, floor=self.floor)
+    A table without the column holds no such texts, so every row gets ``other``.
+    """
+    if column not in candidates.features:
+        return np.full(candidates.span.shape, other)
+    # Padding has code -1 and so reads the last element.
+    known = [values.get(text, other) for text in candidates.codes[column]]
+    return np.array([*known, other])[candidates.feature(column).astype(np.int64)]
 
 
 class Recency(ScoreStage):
@@ -85,6 +60,10 @@ class Recency(ScoreStage):
         )
         return Affine(1.0 + bonus)
 
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under factors from 1 to 1 + weight."""
+        return affine_bounds((low, high), scale=(1.0, 1.0 + self.weight))
+
 
 class Salience(ScoreStage):
     """Multiply by 1 + salience_weight * salience; a missing salience multiplies by exactly 1."""
@@ -97,6 +76,10 @@ class Salience(ScoreStage):
         """Scale by the multiplier."""
         salience = candidates.feature("salience")
         return Affine(salience_multiplier(salience, weight=self.salience_weight))
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under factors from 1 to 1 + salience_weight."""
+        return affine_bounds((low, high), scale=(1.0, 1.0 + self.salience_weight))
 
 
 class Status(ScoreStage):
@@ -113,3 +96,7 @@ class Status(ScoreStage):
         superseded = np.where(candidates.feature("superseded") > 0, self.superseded_weight, 1.0)
         retracted = np.where(candidates.feature("retracted") > 0, self.retracted_weight, 1.0)
         return Affine(superseded * retracted)
+
+    def attainable(self, low: float, high: float) -> tuple[float, float]:
+        """Return the bounds under factors from both weights to none."""
+        return affine_bounds((low, high), scale=(self.superseded_weight * self.retracted_weight, 1))

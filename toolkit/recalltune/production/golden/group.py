@@ -37,7 +37,7 @@ class Golden:
     translated: tuple[str, ...] = ()
     """Inputs production accepts and our parameters refuse, and what stands for them."""
     cases: Callable[[Mapping[str, Any]], Sequence[Case]] = _cases
-    """Takes the group as it stands in the file."""
+    """Takes the group as it stands in the file, and the path of that under `file`."""
     given: Callable[[Case], Any] = _in
     """Takes a case; returns its input."""
     expected: Callable[[Case], Any] = _out

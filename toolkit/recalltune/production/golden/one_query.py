@@ -31,12 +31,34 @@ _NUMBERS: Mapping[str, float] = {
     "tokens": 0.0,
 }
 _TEXTS = ("layer", "category", "tier", "scope", "origin", "authority")
+# Features that a table has only where the first row names them.
+_OPTIONAL = (
+    "lexical_score",
+    "lexical_rank",
+    "ranking_score",
+    "path_score",
+    "like_score",
+    "exact_tier",
+    "importance",
+    "days_ahead",
+    "graph_score",
+    "valence",
+    "arousal",
+    "abstract_score",
+    "overview_score",
+    "in_time_asked",
+    "substring_score",
+    "substring_rank",
+)
+_OPTIONAL_TEXTS = ("path", "project", "anchor", "version_group", "temporal_type")
 
 
 def one_query(
     rows: Sequence[Mapping[str, Any]],
     *,
     text: str | None = None,
+    asked_at: int | None = None,
+    scope: str | None = None,
     vectors: Sequence[Sequence[float]] | None = None,
 ) -> Candidates:
     """Return a table of one query and one candidate per row, in the order given.
@@ -44,16 +66,16 @@ def one_query(
     Parameters
     ----------
     rows
-        feature -> value; a feature that is None or left out is missing. Arms beside the dense one
-        are there when the first row names them.
-    text
-        The query's text.
+        feature -> value; a feature that is None or left out is missing. The lexical arm, paths,
+        projects, texts and the like are there when the first row names them.
+    text, asked_at, scope
+        The query's own; ``asked_at`` in microseconds.
     vectors
         One per row, any length above 0; they are scaled to length 1.
     """
-    shape = (1, len(rows))
-    lexical = [name for name in ("lexical_score", "lexical_rank") if rows and name in rows[0]]
-    missing = dict(_NUMBERS) | dict.fromkeys(lexical, np.nan)
+    shape, named = (1, len(rows)), set(rows[0]) if rows else set()
+    optional = [name for name in _OPTIONAL if name in named]
+    missing = dict(_NUMBERS) | dict.fromkeys(optional, np.nan)
     features: dict[str, NDArray[Any]] = {
         name: np.array(
             [absent if row.get(name) is None else row[name] for row in rows], dtype=np.float64
@@ -61,15 +83,18 @@ def one_query(
         for name, absent in missing.items()
     }
     codes = {}
-    for name in _TEXTS:
+    for name in (*_TEXTS, *(name for name in _OPTIONAL_TEXTS if name in named)):
         texts = [row.get(name) or "" for row in rows]
         codes[name] = tuple(sorted(set(texts)))
         features[name] = np.array([codes[name].index(t) for t in texts], dtype=np.int64)[None, :]
     query: dict[str, Any] = dict.fromkeys(QUERY_COLUMNS) | {"query_id": "query", "text": text}
-    ids = [row.get("memory_id") or f"m{number:04d}" for number, row in enumerate(rows)]
+    query |= {"asked_at": asked_at, "scope": scope}
+    spans = {"memory_id": [row.get("memory_id") or f"m{n:04d}" for n, row in enumerate(rows)]}
+    if "text" in named:
+        spans["text"] = [row.get("text") or "" for row in rows]
     return Candidates(
         queries=pl.DataFrame([query], schema=dict(QUERY_COLUMNS)),
-        spans=pl.DataFrame({"memory_id": ids}, schema={"memory_id": pl.String}),
+        spans=pl.DataFrame(spans, schema=dict.fromkeys(spans, pl.String)),
         span=np.arange(len(rows), dtype=np.int64)[None, :],
         features=features,
         codes=codes,

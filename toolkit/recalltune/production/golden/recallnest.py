@@ -1,4 +1,4 @@
-"""Which golden group of RecallNest and its ancestor is answered by what.
+"""Which golden group of RecallNest is answered by what.
 
 Inputs that production accepts and our checked parameters do not are translated by these answers
 and nowhere else; each group lists what it translates.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recalltune.production.golden import ancestor
+from recalltune.production.golden import recallnest_arms as arms
 from recalltune.production.golden import recallnest_lists as lists
 from recalltune.production.golden import recallnest_scores as scores
+from recalltune.production.golden import recallnest_state as state
 from recalltune.production.golden.group import Golden
 
 __all__ = ["GROUPS"]
@@ -26,7 +27,7 @@ GROUPS: Mapping[str, Golden] = {
     "recency_boost": Golden(
         scores.recency,
         translated=(
-            "age -3 gives more than the weight: age 0 and weight * e^(3/14)",
+            "age -3: age 0 and days_ahead 3",
             "half-life 0 means off: the stage is not listed",
         ),
     ),
@@ -98,9 +99,17 @@ GROUPS: Mapping[str, Golden] = {
         translated=("two access counters: each stage reads the one production reads",),
     ),
     "retrieve_vector_end_to_end": Golden(lists.retrieve),
-    "token_estimate": Golden(ancestor.tokens),
-    "ancestor_importance": Golden(ancestor.ancestor_importance),
-    "ancestor_length_norm": Golden(ancestor.ancestor_length),
-    "ancestor_time_decay": Golden(ancestor.ancestor_decay),
-    "ancestor_access_half_life": Golden(ancestor.ancestor_half_life),
+    "token_estimate": Golden(scores.tokens),
+    "emotion_half_life": Golden(state.emotion),
+    "tier_change": Golden(state.move),
+    "tier_homeostasis": Golden(state.core),
+    "version_rank": Golden(state.version),
+    "rif_filter": Golden(lists.interference),
+    "scope_match": Golden(arms.scope),
+    "query_gates": Golden(arms.gates),
+    "text_overlap": Golden(arms.overlap),
+    "multi_vector_blend": Golden(arms.views),
+    "fusion_weighted": Golden(arms.fused, preset="recallnest-hybrid"),
+    "fusion_lists": Golden(arms.fused_lists, preset="recallnest-hybrid"),
+    "rerank_lightweight": Golden(arms.rerank, preset="recallnest-hybrid"),
 }

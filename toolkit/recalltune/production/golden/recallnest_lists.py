@@ -26,6 +26,7 @@ from recalltune.pipeline.stages import (
     EvolutionBlend,
     HotnessBlend,
     Importance,
+    Interference,
     Length,
     RecencyBoost,
     Select,
@@ -40,8 +41,9 @@ from recalltune.production.golden.one_query import (
     stage_of,
     status_of,
 )
+from recalltune.production.golden.recallnest_arms import LONG, SHORT
 
-__all__ = ["active", "chain", "defer", "diversity", "minimum", "retrieve"]
+__all__ = ["active", "chain", "defer", "diversity", "interference", "minimum", "retrieve"]
 
 
 def defer(case: Case, config: RankingConfig) -> list[int]:
@@ -49,6 +51,14 @@ def defer(case: Case, config: RankingConfig) -> list[int]:
     table = one_query([{}] * len(case["scores"]), vectors=case["vectors"])
     stage = stage_of(config, Defer).with_(threshold=case["threshold"])
     return _shown(applied([stage], table, case["scores"])[-1])
+
+
+def interference(case: Case, config: RankingConfig) -> list[list[Any]]:
+    """Rows left with their scores, the weak ones dropped as production's code does."""
+    table = one_query([{}] * len(case["scores"]), vectors=case["vectors"])
+    stage = stage_of(config, Interference).with_(drop_weaker=True)
+    state = applied([stage], table, case["scores"])[-1]
+    return [[at, float(state.score[0, at])] for at in _shown(state)]
 
 
 def _shown(state: State) -> list[int]:
@@ -70,7 +80,7 @@ def minimum(case: Case, config: RankingConfig) -> dict[str, float]:
     """Minimum of a category, for a long and for a short query."""
     stage = stage_of(with_profile(config, case["profile"]), CategoryMinimum)
     row = {"category": case["category"]}
-    texts = {"normal": "which five long words remain counted here", "short": "decay"}
+    texts = {"normal": LONG, "short": SHORT}
     return {
         name: float(stage.minima(one_query([row], text=text))[0, 0]) for name, text in texts.items()
     }

@@ -21,6 +21,7 @@ from recalltune.pipeline.stages import (
     HotnessBlend,
     Importance,
     Length,
+    RecallNestFusion,
     RecencyBoost,
     TierDecay,
     WeightedSum,
@@ -28,6 +29,7 @@ from recalltune.pipeline.stages import (
 from recalltune.pipeline.stages.recallnest_fade import TIERS
 from recalltune.production.golden.group import Case
 from recalltune.production.golden.one_query import applied, features_of, one_query, stage_of
+from recalltune.rank.tokens import estimate_tokens
 
 __all__ = [
     "access",
@@ -48,6 +50,7 @@ __all__ = [
     "recency",
     "tier",
     "time_decay",
+    "tokens",
     "weibull",
     "worth",
 ]
@@ -71,11 +74,12 @@ def recency(case: Case, config: RankingConfig) -> float:
     """Score after the recency bonus."""
     if case["halfLifeDays"] <= 0:
         return float(case["score"])
-    early = math.exp(max(-case["ageDays"], 0.0) / case["halfLifeDays"])
     stage = stage_of(config, RecencyBoost).with_(
-        weight=case["weight"] * early, mean_life_days=case["halfLifeDays"]
+        weight=case["weight"], mean_life_days=case["halfLifeDays"]
     )
-    return moved(stage, {"age_days": max(case["ageDays"], 0.0)}, case["score"])
+    age = case["ageDays"]
+    row = {"age_days": max(age, 0.0), "days_ahead": max(-age, 0.0)}
+    return moved(stage, row, case["score"])
 
 
 def importance(case: Case, config: RankingConfig) -> float:
@@ -219,4 +223,10 @@ def lexical(case: Case, config: RankingConfig) -> float:
 def dense(case: Case, config: RankingConfig) -> float:
     """Calibrated score of the dense arm."""
     row = {"dense_score": 1.0 - case["cosineDistance"], "dense_rank": 1.0}
-    return moved(stage_of(config, WeightedSum), row, 0.0)
+    return moved(stage_of(config, RecallNestFusion), row, 0.0)
+
+
+def tokens(case: Case, config: RankingConfig) -> int:
+    """Estimated model tokens of a text."""
+    del config
+    return estimate_tokens(case["text"])

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recalltune.production.golden import recallnest
+from recalltune.production.golden import ancestor, dsh, hel847, openclaw, recallnest, tokens
 from recalltune.production.golden.group import Golden
 
 __all__ = ["GROUPS", "LATER"]
 
-GROUPS: Mapping[str, Golden] = {**recallnest.GROUPS}
+GROUPS: Mapping[str, Golden] = {
+    **recallnest.GROUPS,
+    **ancestor.GROUPS,
+    **openclaw.GROUPS,
+    **dsh.GROUPS,
+    **hel847.GROUPS,
+    **tokens.GROUPS,
+}
 
 LATER: Mapping[str, str] = {
     "chunk_document": "import",

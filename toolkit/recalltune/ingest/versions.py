@@ -1,0 +1,174 @@
+"""All that files say under one id, settled: what stands in the lab for it.
+
+The answer depends on the set of claims alone, never on the order in which they came, so a lab
+that took files in one by one, or lost some, equals one made from those that are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from recalltune.ingest.gate import strictest
+from recalltune.ingest.parsed import Claim
+from recalltune.store import Memory, MemorySpan, Turn
+
+__all__ = ["Settled", "settle", "settle_turn", "stacked"]
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_SEVERITY = {"current": 0, "superseded": 1, "retracted": 2}
+_STATUS = ("status", "superseded_by", "superseded_at", "retracted_at", "reason")
+_OF_THE_VERSION = {"memory_id", "text_hash", "scope", "meta"}
+_ATTRIBUTES = tuple(sorted(set(Memory.model_fields) - _OF_THE_VERSION - set(_STATUS)))
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What the claims about one memory come to."""
+
+    memory: Memory | None
+    """The newest state that was told; None where every record was left out."""
+    spans: list[MemorySpan]
+    """Its versions, numbered by time."""
+    refused: list[Claim]
+    """Records whose text cannot be ordered beside the others."""
+    findings: frozenset[str]
+    """Where records disagree, in words, with the rule that decided."""
+
+
+def settle(claims: Sequence[Claim]) -> Settled:
+    """Settle the claims about one memory.
+
+    One text at one time in one scope is a version, whatever else its records say. Its telling is
+    the `strictest` of what is said of its instant, whatever the text, and of its text wherever
+    that is said not to be told. The newest version that was told speaks for the memory, by its
+    newest record: the one stated last, else the one whose status changed last, else the more
+    final status, else the last by file name and line.
+    """
+    readable = [claim for claim in claims if not claim.withheld]
+    versions, refused = _versions(readable)
+    if not versions:
+        return Settled(None, [], refused, frozenset())
+    findings: set[str] = set()
+    told = [(version, _span(version, claims, findings)) for version in versions]
+    # What an untold version says of layer, salience or title must not show beside a told text.
+    speaking = [pair for pair in told if not _untold(pair[1])] or told
+    newest, _ = max(speaking, key=lambda pair: _in_time(pair[1]))
+    memory = _state(newest, findings)
+    return Settled(memory, stacked([span for _, span in told]), refused, frozenset(findings))
+
+
+def settle_turn(said: Sequence[Turn]) -> tuple[Turn, list[Turn]]:
+    """Turn as the first file by name has it, and the records that have other words under its id."""
+    first, *others = sorted(said, key=lambda turn: (turn.file, turn.line or 1))
+    same = [turn for turn in others if (turn.role, turn.text_hash) == (first.role, first.text_hash)]
+    files = tuple(sorted({turn.file for turn in same} - {first.file}))
+    turn = first.with_(also_in=files) if files else first
+    return turn, [turn for turn in others if turn not in same]
+
+
+def stacked(spans: Sequence[MemorySpan]) -> list[MemorySpan]:
+    """Spans of one memory as versions: numbered by time, each leaving when a later one enters.
+
+    A version that was never told enters nowhere, so what it replaces stays.
+    """
+    if len(spans) == 1 and spans[0].version == 1:
+        return list(spans)
+    ordered = sorted(spans, key=_in_time)
+    versions = [ordered[-1].with_(version=len(ordered))]
+    leaves = _enters(ordered[-1])
+    for version, span in reversed(list(enumerate(ordered[:-1], start=1))):
+        versions.append(span.with_(version=version, leaves_at=leaves))
+        leaves = min((at for at in (leaves, _enters(span)) if at is not None), default=None)
+    return versions[::-1]
+
+
+def _in_time(span: MemorySpan) -> tuple[bool, datetime]:
+    return span.known_at is not None, span.known_at or _NEVER
+
+
+def _untold(span: MemorySpan) -> bool:
+    return span.gated and span.told_at is None
+
+
+def _enters(span: MemorySpan) -> datetime | None:
+    """When a later version may be seen: once it is known and told; never if it is not told."""
+    if _untold(span):
+        return None
+    return max((at for at in (span.known_at, span.told_at) if at is not None), default=None)
+
+
+def _versions(claims: Sequence[Claim]) -> tuple[list[list[Claim]], list[Claim]]:
+    """Claims by version, and those that cannot stand as one: no later time to order them."""
+    versions: dict[tuple[Any, ...], list[Claim]] = {}
+    refused = []
+    for claim in sorted(claims, key=_by_right):
+        span = claim.span
+        key = (span.known_at, span.text_hash, span.scope)
+        free = span.known_at is not None and all(span.known_at != at for at, *_ in versions)
+        if key in versions:
+            versions[key].append(claim)
+        elif not versions or (claim.edits and free):
+            versions[key] = [claim]
+        else:
+            refused.append(claim)
+    return list(versions.values()), refused
+
+
+def _by_right(claim: Claim) -> tuple[Any, ...]:
+    """Who holds an id: what cannot be an edit comes first, then who said so first."""
+    can_edit = claim.edits and claim.span.known_at is not None
+    stated = (claim.stated_at is None, claim.stated_at or _NEVER)
+    return can_edit, *stated, claim.span.file, claim.line
+
+
+def _span(version: Sequence[Claim], claims: Sequence[Claim], findings: set[str]) -> MemorySpan:
+    first = version[0].span
+    at_once = [claim for claim in claims if claim.span.known_at == first.known_at]
+    same_text = [claim for claim in claims if claim.span.text_hash == first.text_hash]
+    silenced = any(claim.silent for claim in same_text)
+    about = at_once + [claim for claim in same_text if silenced and claim not in at_once]
+    if len({(claim.span.audience, claim.span.gated, claim.span.told_at) for claim in about}) > 1:
+        findings.add("told differently by two records: the stricter one holds")
+    changes: dict[str, Any] = vars(strictest(about)) | {
+        "also_in": tuple(sorted({claim.span.file for claim in version} - {first.file}))
+    }
+    same = all(getattr(first, name) == value for name, value in changes.items())
+    return first if same else first.with_(**changes)
+
+
+def _state(version: Sequence[Claim], findings: set[str]) -> Memory:
+    """Memory as the newest record of a version has it."""
+    heard = [claim for claim in version if not claim.silent] or version
+    newest = max(heard, key=_by_news)
+    for what, fields in (("status", _STATUS), ("attributes", _ATTRIBUTES)):
+        others = [claim for claim in heard if not _agree(claim.memory, newest.memory, fields)]
+        if not others or newest.memory.turn_id is not None:
+            continue
+        if max(map(_stated, others)) < _stated(newest):
+            findings.add(f"{what} changed by a later record")
+        else:
+            findings.add(f"{what} said differently by records of one time")
+    return newest.memory
+
+
+def _agree(one: Memory, other: Memory, fields: Sequence[str]) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in fields)
+
+
+def _by_news(claim: Claim) -> tuple[Any, ...]:
+    return (
+        *_stated(claim),
+        _SEVERITY[claim.memory.status],
+        claim.span.file,
+        claim.line,
+    )
+
+
+def _stated(claim: Claim) -> tuple[datetime, datetime]:
+    """When the record was made, and when what it says of the status came about."""
+    memory = claim.memory
+    changed = max(memory.superseded_at or _NEVER, memory.retracted_at or _NEVER)
+    return claim.stated_at or changed, changed

@@ -1,0 +1,151 @@
+"""The gate of an agent that lives on its own: what it told the user, and from when on.
+
+In: turns, lived events and attempts to share them. Out: per message the instant from which it may
+be shown, or the reason why it may not. A user's message may be shown once it is said. The agent's
+own may speak of something it lived through and never told, so it waits for proof: an attempt to
+share that was acknowledged and judged, every event in it told, and a message of the user that it
+answers. What cannot be proved stays shut.
+"""
+
+from __future__ import annotations
+
+import duckdb
+import polars as pl
+
+from recalltune.store.frames import registered
+
+__all__ = ["TOLD", "read_exchange", "read_gate", "settle_sharing"]
+
+TOLD = "told"
+"""Reason of a message that may be shown."""
+
+# An exchange is a message of the user and the replies up to the next one.
+_GATE = """
+with spoken as (
+    select turn_id, session_id, seq, role, text_hash, epoch_us(said_at) as said_at,
+           count(*) filter (role = 'user')
+               over (partition by session_id order by seq, turn_id) as exchange
+    from turn where not sidechain
+), asked as (
+    select session_id, exchange, max(said_at) as asked_at
+    from spoken where role = 'user' group by all
+), told as (
+    select sharing_id, count(*) filter (told_at is null) as untold,
+           max(epoch_us(told_at)) as told_at
+    from (select sharing_id, unnest(candidates) as event_id from sharing)
+    left join event using (event_id) group by sharing_id
+), shared as (
+    select turn_id,
+           bool_and(acknowledged_at is not null) as acknowledged,
+           bool_and(state = 'judged' and judged_at is not null) as judged,
+           coalesce(sum(untold), 0) = 0 as told,
+           greatest(max(epoch_us(acknowledged_at)), max(epoch_us(judged_at)),
+                    max(told.told_at)) as shared_at
+    from sharing left join told using (sharing_id) group by turn_id
+)
+select turn_id, session_id, exchange, seq, role, text_hash, said_at,
+    case when said_at is null then 'not sent'
+         when role = 'user' then 'told'
+         when shared.turn_id is null then 'no attempt to share'
+         when not acknowledged then 'not acknowledged'
+         when not judged then 'not judged'
+         when not told then 'an event is not told'
+         when asked_at is null then 'no message of the user'
+         else 'told' end as reason,
+    case when reason <> 'told' then null
+         when role = 'user' then said_at
+         else greatest(said_at, shared_at, asked_at) end as opens_at
+from spoken left join shared using (turn_id) left join asked using (session_id, exchange)
+order by session_id, seq, turn_id
+"""
+_SETTLE = """
+update memory_span set gated = true, told_at = make_timestamptz(opened.opens_at)
+from (
+    select s.memory_id, s.version, gate.opens_at
+    from memory_span s join memory m using (memory_id)
+    left join gate on gate.turn_id = m.turn_id and gate.text_hash = s.text_hash
+    where m.source = $source
+) opened
+where opened.memory_id = memory_span.memory_id and opened.version = memory_span.version
+"""
+_REASONS = """
+select case when m.turn_id is null then 'no message'
+            when gate.turn_id is null then 'no such message'
+            when gate.text_hash <> s.text_hash then 'another text than the message'
+            else gate.reason end as why,
+       count(*) as n
+from memory_span s join memory m using (memory_id) left join gate on gate.turn_id = m.turn_id
+where m.source = $source
+group by why order by why
+"""
+_EXCHANGE = """
+select gate.turn_id, gate.role, text.text, gate.said_at
+from gate join text using (text_hash)
+where gate.opens_at < $at and (gate.session_id, gate.exchange) in (
+    select (session_id, exchange) from gate where turn_id = $turn_id)
+order by gate.seq, gate.turn_id
+"""
+
+
+def read_gate(con: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Every message with the instant from which it may be shown, and why not before or never.
+
+    Returns
+    -------
+    pl.DataFrame
+        turn_id, session_id, exchange (within the session, from 1; 0: before the user's first
+        message), seq, role, text_hash, said_at, reason (`TOLD`, or what is missing), opens_at
+        (microseconds since 1970 UTC; null: never). By session_id, seq, turn_id.
+
+    Notes
+    -----
+    A message is sent when it has ``said_at``. Every role but ``user`` is the agent's.
+    """
+    frame: pl.DataFrame = con.sql(_GATE).pl()
+    return frame
+
+
+def settle_sharing(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, int]:
+    """Gate every span of a source by its message: told when the message may be shown, else never.
+
+    The span's text must be that of the message, letter by letter. What a memory's own record says
+    about telling is replaced; a memory without a message is never told.
+
+    Parameters
+    ----------
+    con
+        An open connection inside `Lab.writing`.
+    source
+        The `memory.source` whose memories were taken from an agent's messages.
+
+    Returns
+    -------
+    dict[str, int]
+        Reason -> spans; `TOLD` counts those that may be shown.
+    """
+    with registered(con, "gate", read_gate(con)):
+        con.execute(_SETTLE, {"source": source})
+        counted = con.sql(_REASONS, params={"source": source}).fetchall()
+    return {str(reason): int(n) for reason, n in counted}
+
+
+def read_exchange(con: duckdb.DuckDBPyConnection, turn_id: str, *, at: int) -> pl.DataFrame:
+    """Messages of the exchange a message belongs to, as far as they may be shown at an instant.
+
+    Parameters
+    ----------
+    con
+        An open connection.
+    turn_id
+        Any message of the exchange.
+    at
+        Microseconds since 1970 UTC. What opens at or after it is not there yet.
+
+    Returns
+    -------
+    pl.DataFrame
+        turn_id, role, text, said_at, in the order said; each message passed the gate by itself.
+    """
+    with registered(con, "gate", read_gate(con)):
+        frame: pl.DataFrame = con.sql(_EXCHANGE, params={"turn_id": turn_id, "at": at}).pl()
+    return frame

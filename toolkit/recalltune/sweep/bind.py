@@ -1,0 +1,243 @@
+"""Which parameters bind: each one moved over its range, the returned lists compared.
+
+In: a candidate table or a lab, and a config. Out: one row a parameter, with what its stage can
+make of a score, the share of queries whose list changes, and a verdict. Nothing is known about
+any parameter beforehand: what is found is what the config does on these data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from recalltune.candidates.build import candidates
+from recalltune.candidates.table import Candidates
+from recalltune.encode import Encoder
+from recalltune.errors import ParameterError
+from recalltune.pipeline.address import value_text
+from recalltune.pipeline.attainable import row_bounds
+from recalltune.pipeline.bounds import Bounds
+from recalltune.pipeline.config import RankingConfig
+from recalltune.pipeline.run import profile_groups, with_profile
+from recalltune.pipeline.scales import scale_notices
+from recalltune.store import Lab, read_spans
+from recalltune.sweep.abstain import of_minimum
+from recalltune.sweep.moves import Moved, moved_stages, of_stage
+from recalltune.sweep.moves_of_arms import moved_arms, thinned
+from recalltune.sweep.probes import Probe, place_of, probes_of
+from recalltune.sweep.sample import heavy, representative
+
+__all__ = ["BINDING", "VERDICTS", "bind"]
+
+VERDICTS = ("binds", "never binds", "always saturates", "not tried")
+
+BINDING = {
+    "address": pl.String,
+    "value": pl.String,
+    "tried": pl.String,
+    "refused": pl.Int64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "lists": pl.Float64,
+    "lists_below": pl.Float64,
+    "lists_above": pl.Float64,
+    "scores": pl.Float64,
+    "reach": pl.Float64,
+    "queries": pl.Int64,
+    "verdict": pl.String,
+    "reason": pl.String,
+}
+
+
+def bind(
+    source: Candidates | Lab,
+    config: RankingConfig,
+    *,
+    cases: str | None = None,
+    encoder: Encoder | str | None = None,
+    most_queries: int | None = None,
+) -> pl.DataFrame:
+    """Move every parameter over its range and say whether any list changes.
+
+    Parameters
+    ----------
+    source
+        A candidate table; or a lab, which also tries the parameters of admit and arms, since
+        those need candidates of their own.
+    config
+        The config in question. A case's profile is honoured: a parameter that the profile sets
+        does not move for it.
+    cases
+        With a lab: the name of the case set. Only its questions are read, no label.
+    encoder
+        With a lab: an encoder or its name; None takes the best one installed.
+    most_queries
+        Evenly spaced queries stand for all where there are more; None takes all of them, unless
+        stages that compare many candidates with one another would take minutes.
+
+    Returns
+    -------
+    pl.DataFrame
+        One row a parameter, in the order of the config:
+
+        - ``address``, ``value``: the parameter and its present value; ``tried``: the range it was
+          moved over; ``refused``: values of it that the config or the data do not allow;
+        - ``low``, ``high``: the lowest and highest score that a row of these data can have behind
+          the parameter's stage, whatever it matches; of an arm, its raw score;
+        - ``lists``: share of queries whose list changes at some value; ``lists_below`` and
+          ``lists_above``: the same for lower and for higher values, null where there are none;
+        - ``scores``: share of queries in which some score changes; ``reach``: share of candidates
+          whose score or survival the stage itself changes; ``queries``: of how many all of these
+          are shares;
+        - ``verdict``: *never binds*: no list changes over the whole range; nor does one where a
+          minimum is lowered from its present value, or where a stage that as it stands changes
+          nothing is moved one way. *always saturates*: no list changes from the present value up
+          to the highest, while lower ones change some. *binds*: everything else. *not tried*:
+          there is no other value, or it needs the lab;
+        - ``reason``: why it does not bind.
+
+    Raises
+    ------
+    ParameterError
+        If a lab comes without the name of a case set.
+    ContractError
+        If the candidates were made with other admit or arms models.
+    """
+    names: dict[str, list[str]] = {}
+    if isinstance(source, Candidates):
+        table = source
+    elif cases is None:
+        raise ParameterError("bind on a lab needs cases, the name of a case set, got None")
+    else:
+        table = candidates(source, cases, config, encoder=encoder)
+        with source.reading() as con:
+            names["admit.audience"] = read_spans(con)["audience"].drop_nulls().unique().to_list()
+    probed = [thinned(probe) for probe in probes_of(table, config, names)]
+    if heavy(table, config, _settings(probed)):
+        probed = [probe.thinned() for probe in probed]
+    few = representative(table, config, _settings(probed), most=most_queries)
+    moved = moved_stages(table.take(few), config, probed)
+    if isinstance(source, Lab):
+        moved |= moved_arms(source, config, table, probed, most=most_queries, encoder=encoder)
+    return _frame(table, config, probed, moved)
+
+
+def _settings(probed: Sequence[Probe]) -> int:
+    return sum(len(probe.others) for probe in probed)
+
+
+def _frame(
+    table: Candidates, config: RankingConfig, probed: list[Probe], moved: Mapping[str, Moved]
+) -> pl.DataFrame:
+    bounds = _bounds(table, config)
+    why = {
+        notice.address: notice.message
+        for notice in scale_notices(config)
+        if notice.kind in ("unreachable", "slack")
+    }
+    rows = []
+    for probe in probed:
+        change = moved.get(probe.address)
+        low, high = bounds.get(_owner(probe), (None, None))
+        row = {
+            "address": probe.address,
+            "value": value_text(probe.value),
+            "tried": probe.told,
+            "low": low,
+            "high": high,
+        }
+        if change is None or not probe.others:
+            told = "needs the lab" if change is None else "there is no other value"
+            rows.append({**row, "verdict": "not tried", "reason": told})
+        else:
+            rows.append({**row, **_told(probe, change, config, why.get(probe.address))})
+    return pl.DataFrame(rows, schema=BINDING)
+
+
+def _owner(probe: Probe) -> str:
+    """The stage or the arm a parameter belongs to."""
+    root, path, *_ = probe.address.split(".")
+    return f"arms.{path}" if root == "arms" else root
+
+
+def _bounds(table: Candidates, config: RankingConfig) -> dict[str, Bounds]:
+    """Name of a stage or an arm -> the lowest and highest score of any row of the table."""
+    found = {f"arms.{name}": getattr(config.arms, name).attainable() for name in config.arms.names}
+    for profile, rows in profile_groups(table, config).items():
+        part = table.take(rows)
+        for bounds in row_bounds(part, with_profile(config, profile)):
+            low, high = bounds.low[part.valid], bounds.high[part.valid]
+            if low.size and not bounds.stage.gates:
+                name = bounds.stage.name
+                before = found.get(name, (np.inf, -np.inf))
+                found[name] = min(before[0], float(low.min())), max(before[1], float(high.max()))
+    return found
+
+
+def _told(probe: Probe, moved: Moved, config: RankingConfig, why: str | None) -> dict[str, Any]:
+    sides = np.array([probe.side(value) for value in probe.others])
+    tried = ~moved.refused
+    lists = _share(moved, tried)
+    below, above = _share(moved, tried & (sides < 0)), _share(moved, tried & (sides > 0))
+    inactive = moved.idle or (below == 0 and of_minimum(config, probe))
+    verdict = _verdict(lists, below, above, inactive=inactive)
+    return {
+        "refused": int(moved.refused.sum()),
+        "lists": lists,
+        "lists_below": below,
+        "lists_above": above,
+        "scores": float(moved.scores.mean()) if moved.scores.size else 0.0,
+        "reach": moved.reach,
+        "queries": moved.scores.size,
+        "verdict": verdict,
+        "reason": "; ".join(_reasons(probe, moved, config, verdict, why)),
+    }
+
+
+def _share(moved: Moved, values: NDArray[np.bool_]) -> float | None:
+    """Share of queries whose list changes at one of these values; None without a value."""
+    if not values.any():
+        return None
+    changed = moved.lists[values].any(axis=0)
+    return float(changed.mean()) if changed.size else 0.0
+
+
+def _verdict(
+    lists: float | None, below: float | None, above: float | None, *, inactive: bool
+) -> str:
+    if lists is None:
+        return "not tried"
+    if lists == 0 or (inactive and 0 in (below, above)):
+        return "never binds"
+    return "always saturates" if above == 0 else "binds"
+
+
+def _reasons(
+    probe: Probe, moved: Moved, config: RankingConfig, verdict: str, why: str | None
+) -> Iterator[str]:
+    if verdict == "not tried":
+        yield "every other value is refused"
+    elif verdict != "binds":
+        yield from filter(None, (why, _why_not(probe, moved, config)))
+    if moved.fixed.any():
+        yield f"{int(moved.fixed.sum())} cases have a profile that sets it"
+
+
+def _why_not(probe: Probe, moved: Moved, config: RankingConfig) -> str:
+    root, name, *_ = probe.address.split(".")
+    changing = [
+        value for value, lists in zip(probe.others, moved.lists, strict=True) if lists.any()
+    ]
+    if changing:
+        nearest = min(changing, key=lambda value: abs(place_of(value) - place_of(probe.value)))
+        end = probe.end(-probe.side(nearest))
+        return f"no list changes from here to {end}; one does at {value_text(nearest)}"
+    if of_stage(probe) and name in config.stage(root).unread():
+        return f"not read, as the other values of {root} stand"
+    if moved.scores.any():
+        return "moves scores, but no list"
+    return "changes no list" if moved.reached.any() else "reaches no candidate"
