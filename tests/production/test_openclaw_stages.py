@@ -321,9 +321,9 @@ def test_texts_of_two_arms_are_summed_and_not_divided() -> None:
     assert dict(ranked(rows, legacy)) == pytest.approx({"both": 0.55, "vector": 0.3}, rel=1e-12)
 
 
-def test_legacy_weights_of_0_are_the_published_ones() -> None:
-    off = OpenClawLegacyFuse(name="legacy", vector_weight=0.0, text_weight=0.0)
-    assert off.shares() == pytest.approx((0.7, 0.3))
+def test_legacy_weights_of_0_are_refused() -> None:
+    with pytest.raises(ValueError, match="must not both be 0"):
+        OpenClawLegacyFuse(name="legacy", vector_weight=0.0, text_weight=0.0)
 
 
 @pytest.mark.parametrize("arms", [("vector",), ("text",), ("vector", "text")])

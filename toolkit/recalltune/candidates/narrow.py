@@ -16,10 +16,28 @@ from recalltune.candidates.settings import Arms
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ContractError
 
-__all__ = ["NARROWING", "narrowed", "widest"]
+__all__ = ["narrowed", "narrows", "widest"]
 
-NARROWING = ("width", "min_cosine", "store_limit")
-"""Fields of an arm that decide how many rows it proposes and nothing else."""
+_NARROWING = ("width", "min_cosine", "store_limit")
+
+
+def narrows(arms: Arms, address: str) -> bool:
+    """Whether a parameter decides how many rows an arm proposes and nothing else.
+
+    Under ``match = "all_then_any"`` the width also decides which rows are asked for.
+    """
+    root, *path = address.split(".")
+    return (
+        root == "arms"
+        and len(path) == 2
+        and path[1] in _NARROWING
+        and _cuts(getattr(arms, path[0]))
+    )
+
+
+def _cuts(arm: Any) -> bool:
+    """Whether a narrower arm proposes the first rows of a wider one."""
+    return getattr(arm, "match", "any") != "all_then_any"
 
 
 class Setup(Protocol):
@@ -32,10 +50,12 @@ class Setup(Protocol):
 
 
 def widest(arms: Arms, width: int) -> Arms:
-    """Return the same arms, each proposing up to ``width`` rows whatever their scores."""
+    """Return the same arms, each that `narrows` proposing ``width`` rows whatever their scores."""
     changes: dict[str, Any] = {}
     for name in arms.names:
         arm = getattr(arms, name)
+        if not _cuts(arm):
+            continue
         open_ = {"width": max(width, arm.width), "min_cosine": -1.0, "store_limit": None}
         changes[name] = arm.with_(**{k: v for k, v in open_.items() if k in type(arm).model_fields})
     return arms.with_(**changes)
@@ -47,7 +67,7 @@ def narrowed(wide: Candidates, setup: Setup) -> Candidates:
     Parameters
     ----------
     wide
-        Made with the same admit and the same arms, but for the fields of `NARROWING`.
+        Made with the same admit and the same arms, but for parameters that `narrows`.
     setup
         Whose arms propose no more rows than those of ``wide``.
 

@@ -113,6 +113,12 @@ class Candidates:
             raise ContractError(message)
         return self.features[name]
 
+    def optional(self, name: str, *, absent: float = np.nan) -> NDArray[np.float64]:
+        """Return one feature column; every row gets ``absent`` where the table does not have it."""
+        if name in self.features:
+            return self.features[name].astype(np.float64, copy=False)
+        return np.full(self.span.shape, absent)
+
     def kept(self, name: str, make: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Return what ``make`` derives from this table, made at most once under that name."""
         if name not in self._kept:

@@ -16,7 +16,7 @@ from typing import Annotated
 import duckdb
 from pydantic import AwareDatetime, Field, ValidationError
 
-from recalltune.errors import ContractError, Settings, SourceError, nearest
+from recalltune.errors import ContractError, ParameterError, Settings, SourceError, nearest
 from recalltune.store import (
     Event,
     Job,
@@ -51,6 +51,7 @@ SOURCE = "companion"
 GIST = "gist"
 """`job.kind` of the work that shortens a memory."""
 _LARGEST_FILE = 10_000_000
+_MOST = 999
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -124,7 +125,22 @@ class Companion(Settings):
             for _, said in _sides(exchange):
                 number += 1
                 if said.en:
-                    yield f"m{number:03d}", said.en
+                    yield numbered(number), said.en
+
+
+def numbered(number: int) -> str:
+    """Return the id of the n-th memory, in an order that is also that of the text.
+
+    Raises
+    ------
+    ParameterError
+        If the number has more than three digits: m1000 would stand before m999, and the newest of
+        two equals is the one with the larger id.
+    """
+    if number > _MOST:
+        message = f"a companion's memory holds at most {_MOST} messages, this would be {number:,}"
+        raise ParameterError(message)
+    return f"m{number:03d}"
 
 
 def read_companion(path: Path | str) -> Companion:
@@ -192,7 +208,7 @@ class _Numbers:
 
     def memory(self, turn_id: str | None = None) -> str:
         self._memories += 1
-        memory_id = f"m{self._memories:03d}"
+        memory_id = numbered(self._memories)
         if turn_id is not None:
             self._said[turn_id] = memory_id
         return memory_id

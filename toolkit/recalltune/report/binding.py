@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from recalltune.candidates.build import candidates
+from recalltune.candidates.ledger import Hop, degradations
 from recalltune.candidates.table import Candidates, Stamp
 from recalltune.encode import Encoder
 from recalltune.evaluate.cautions import UNTRUSTED, cautions
@@ -23,7 +24,7 @@ from recalltune.evaluate.run import rank
 from recalltune.pipeline.attainable import ghosts
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.scales import scale_notices
-from recalltune.report.terminal import notice_lines, table_lines
+from recalltune.report.terminal import degraded_lines, notice_lines, table_lines
 from recalltune.report.text import plain
 from recalltune.store import Lab
 from recalltune.sweep.abstain import TOGETHER, abstention
@@ -46,6 +47,8 @@ class BindingAccount:
     cases: int
     parameters: pl.DataFrame
     """From `bind`."""
+    degraded: tuple[Hop, ...]
+    """What the candidates had to do without."""
     notices: tuple[str, ...]
     """From `scale_notices`."""
     ghosts: pl.DataFrame
@@ -71,6 +74,7 @@ class BindingAccount:
             "encoder": self.stamp.encoder,
             "cases": self.cases,
             "parameters": self.parameters.with_columns(finite).to_dicts(),
+            "degraded": [hop.reason for hop in self.degraded],
             "notices": list(self.notices),
             "ghosts": self.ghosts.to_dicts(),
             "abstention": self.abstention.to_dicts(),
@@ -96,6 +100,7 @@ def account_of(
         stamp=table.stamp,
         cases=table.queries.height,
         parameters=bind(lab, config, cases=cases, encoder=encoder, most_queries=most_queries),
+        degraded=tuple(degradations(table)),
         notices=tuple(str(notice) for notice in scale_notices(config)),
         ghosts=ghosts(table, config),
         abstention=abstention(table, config),
@@ -113,6 +118,7 @@ def binding_lines(account: BindingAccount) -> list[str]:
     )
     return [
         plain(head, columns=_COLUMNS),
+        *degraded_lines(account.degraded),
         *table_lines(_shown(account.parameters), limit=account.parameters.height),
         *_sampled(account),
         *_why_not(account.parameters),
@@ -179,8 +185,9 @@ def _ghost_lines(found: pl.DataFrame) -> Iterator[str]:
 def _abstention_lines(found: pl.DataFrame) -> Iterator[str]:
     together = found.filter(pl.col("address") == TOGETHER).row(0, named=True)
     most = max(found["empty_at_most"].to_list())
+    which = "questions with nothing to find" if together["kind"] else "questions, whatever kind,"
     yield from _wrapped(
-        f"abstaining: of {together['cases']} questions with nothing to find {together['empty']:.0%}"
+        f"abstaining: of {together['cases']} {which} {together['empty']:.0%}"
         f" get an empty list; with any minimum at any value {most:.0%} at most",
         indent="",
     )

@@ -18,6 +18,7 @@ from recalltune.candidates.world import SpanTable
 from recalltune.encode import Encoder, resolve
 from recalltune.errors import ParameterError
 from recalltune.evaluate.cases import load_cases
+from recalltune.evaluate.cautions import UNTRUSTED
 from recalltune.evaluate.run import Evaluation, evaluate, in_split
 from recalltune.evaluate.saving import save_evaluation
 from recalltune.ingest import ImportReport, ingest
@@ -256,7 +257,12 @@ def _preset_lines(results: Mapping[str, Evaluation]) -> list[str]:
         change = difference(results[first], results[name], "ndcg@10")
         verb = "differs from" if change.beyond_noise else "cannot be told from"
         lines.append(f"{name} {verb} {first}: {change.mean:+.3f} {change.interval()}")
-    return lines
+    shares = [f"{name} {_untrusted(result):.1%}" for name, result in results.items()]
+    return [*lines, f"untrusted among the items shown: {', '.join(shares)}"]
+
+
+def _untrusted(result: Evaluation) -> float:
+    return result.counts[UNTRUSTED] / result.hits.height if result.hits.height else 0.0
 
 
 def _write_chosen(choice: Choice, table: Candidates, out: Path) -> None:

@@ -21,10 +21,13 @@ __all__ = ["ABSTENTION", "TOGETHER", "abstention", "of_minimum"]
 TOGETHER = "all together"
 """The row where every minimum stands at its highest value."""
 
+_KIND = "nothing_to_find"
+
 ABSTENTION = {
     "address": pl.String,
     "tried": pl.String,
     "cases": pl.Int64,
+    "kind": pl.String,
     "empty": pl.Float64,
     "empty_at_most": pl.Float64,
 }
@@ -50,9 +53,9 @@ def abstention(candidates: Candidates, config: RankingConfig) -> pl.DataFrame:
     Returns
     -------
     pl.DataFrame
-        address, tried, cases, empty, empty_at_most: a row for each minimum, then one for all of
-        them together at their highest values. ``empty`` is the share as the config stands,
-        ``empty_at_most`` the largest share at any value.
+        address, tried, cases, kind, empty, empty_at_most: a row for each minimum, then one for all
+        of them together at their highest values. ``kind`` is null where all cases count. ``empty``
+        is the share as the config stands, ``empty_at_most`` the largest share at any value.
     """
     table = _nothing_to_find(candidates)
     minima = [probe for probe in probes_of(candidates, config) if of_minimum(config, probe)]
@@ -65,8 +68,9 @@ def abstention(candidates: Candidates, config: RankingConfig) -> pl.DataFrame:
     together = max(usual, _empty(table, config, highest))
     rows.append((TOGETHER, "the highest values" if minima else "no minimum", together))
     cases = table.queries.height
+    kind = None if table is candidates else _KIND
     return pl.DataFrame(
-        [(address, tried, cases, usual, most) for address, tried, most in rows],
+        [(address, tried, cases, kind, usual, most) for address, tried, most in rows],
         schema=ABSTENTION,
         orient="row",
     )
@@ -74,7 +78,7 @@ def abstention(candidates: Candidates, config: RankingConfig) -> pl.DataFrame:
 
 def _nothing_to_find(candidates: Candidates) -> Candidates:
     kinds = candidates.queries["kind"].to_list()
-    rows = [row for row, kind in enumerate(kinds) if kind == "nothing_to_find"]
+    rows = [row for row, kind in enumerate(kinds) if kind == _KIND]
     return candidates.take(rows) if rows else candidates
 
 

@@ -97,7 +97,7 @@ def bind(
           minimum is lowered from its present value, or where a stage that as it stands changes
           nothing is moved one way. *always saturates*: no list changes from the present value up
           to the highest, while lower ones change some. *binds*: everything else. *not tried*:
-          there is no other value, or it needs the lab;
+          there is no other value, it needs the lab, or no question has a candidate;
         - ``reason``: why it does not bind.
 
     Raises
@@ -116,7 +116,7 @@ def bind(
         table = candidates(source, cases, config, encoder=encoder)
         with source.reading() as con:
             names["admit.audience"] = read_spans(con)["audience"].drop_nulls().unique().to_list()
-    probed = [thinned(probe) for probe in probes_of(table, config, names)]
+    probed = [thinned(probe, config) for probe in probes_of(table, config, names)]
     if heavy(table, config, _settings(probed)):
         probed = [probe.thinned() for probe in probed]
     few = representative(table, config, _settings(probed), most=most_queries)
@@ -150,12 +150,23 @@ def _frame(
             "low": low,
             "high": high,
         }
-        if change is None or not probe.others:
-            told = "needs the lab" if change is None else "there is no other value"
-            rows.append({**row, "verdict": "not tried", "reason": told})
+        untried = _untried(probe, change)
+        if change is None or untried:
+            rows.append({**row, "verdict": "not tried", "reason": untried})
         else:
             rows.append({**row, **_told(probe, change, config, why.get(probe.address))})
     return pl.DataFrame(rows, schema=BINDING)
+
+
+def _untried(probe: Probe, moved: Moved | None) -> str:
+    """Why a parameter has no verdict; empty where it has one."""
+    if moved is None:
+        return "needs the lab"
+    if not probe.others:
+        return "there is no other value"
+    if moved.refused.all():
+        return "every other value is refused"
+    return "" if moved.candidates else "no question has a candidate"
 
 
 def _owner(probe: Probe) -> str:
@@ -181,7 +192,7 @@ def _bounds(table: Candidates, config: RankingConfig) -> dict[str, Bounds]:
 def _told(probe: Probe, moved: Moved, config: RankingConfig, why: str | None) -> dict[str, Any]:
     sides = np.array([probe.side(value) for value in probe.others])
     tried = ~moved.refused
-    lists = _share(moved, tried)
+    lists = float(moved.lists.any(axis=0).mean())
     below, above = _share(moved, tried & (sides < 0)), _share(moved, tried & (sides > 0))
     inactive = moved.idle or (below == 0 and of_minimum(config, probe))
     verdict = _verdict(lists, below, above, inactive=inactive)
@@ -190,7 +201,7 @@ def _told(probe: Probe, moved: Moved, config: RankingConfig, why: str | None) ->
         "lists": lists,
         "lists_below": below,
         "lists_above": above,
-        "scores": float(moved.scores.mean()) if moved.scores.size else 0.0,
+        "scores": float(moved.scores.mean()),
         "reach": moved.reach,
         "queries": moved.scores.size,
         "verdict": verdict,
@@ -202,15 +213,10 @@ def _share(moved: Moved, values: NDArray[np.bool_]) -> float | None:
     """Share of queries whose list changes at one of these values; None without a value."""
     if not values.any():
         return None
-    changed = moved.lists[values].any(axis=0)
-    return float(changed.mean()) if changed.size else 0.0
+    return float(moved.lists[values].any(axis=0).mean())
 
 
-def _verdict(
-    lists: float | None, below: float | None, above: float | None, *, inactive: bool
-) -> str:
-    if lists is None:
-        return "not tried"
+def _verdict(lists: float, below: float | None, above: float | None, *, inactive: bool) -> str:
     if lists == 0 or (inactive and 0 in (below, above)):
         return "never binds"
     return "always saturates" if above == 0 else "binds"
@@ -219,9 +225,7 @@ def _verdict(
 def _reasons(
     probe: Probe, moved: Moved, config: RankingConfig, verdict: str, why: str | None
 ) -> Iterator[str]:
-    if verdict == "not tried":
-        yield "every other value is refused"
-    elif verdict != "binds":
+    if verdict != "binds":
         yield from filter(None, (why, _why_not(probe, moved, config)))
     if moved.fixed.any():
         yield f"{int(moved.fixed.sum())} cases have a profile that sets it"

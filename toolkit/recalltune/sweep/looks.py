@@ -6,11 +6,11 @@ the same cases spends some of that, so the lab remembers them; the same decision
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 from recalltune.candidates.table import Candidates
 from recalltune.evaluate.run import in_split
+from recalltune.pipeline.config import digest
 from recalltune.store import Lab, Run, read_table, write_run
 from recalltune.sweep.choose import Choice
 from recalltune.version import code_digest
@@ -41,9 +41,9 @@ def record_look(lab: Lab, choice: Choice, candidates: Candidates) -> int:
     if choice.heldout is None:
         return 0
     held = in_split(candidates, "held_out").queries.sort("query_id")
-    cases = _sha(held["query_id"].to_list() + held["text"].to_list())
+    cases = digest(held.select("query_id", "text").rows(), digits=12)
     decision = [choice.metric, choice.default.fingerprint, choice.chosen.fingerprint]
-    look = _sha([cases, *decision])
+    look = digest([cases, *decision], digits=12)
     run = Run(
         run_id=f"{_KIND}-{look}",
         kind=_KIND,
@@ -65,7 +65,3 @@ def record_look(lab: Lab, choice: Choice, candidates: Candidates) -> int:
             write_run(con, run)
         looks = read_table(con, "run", kind=_KIND)["settings"].to_list()
     return sum(json.loads(settings)["cases"] == cases for settings in looks)
-
-
-def _sha(texts: list[str]) -> str:
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalltune.candidates.build import candidates_for
-from recalltune.candidates.narrow import NARROWING, narrowed, widest
+from recalltune.candidates.narrow import narrowed, narrows, widest
 from recalltune.candidates.table import Candidates
 from recalltune.encode import Encoder
 from recalltune.errors import RecalltuneError
@@ -57,7 +57,8 @@ def moved_arms(
         How many queries at most; None decides by the work they are.
     """
     tried = [probe for probe in probed if not of_stage(probe)]
-    rows = max((v for p in tried for v in p.others if _narrows(p) and v is not None), default=1)
+    read = {probe.address for probe in tried if narrows(config.arms, probe.address)}
+    rows = max((v for p in tried for v in p.others if p.address in read and v), default=1)
     open_ = config.with_(arms=widest(config.arms, int(rows)))
     table = table.take(representative(table, config, 1, most=most or _ASKED))
     wide = candidates_for(lab, table.queries, open_, encoder=encoder)
@@ -74,7 +75,7 @@ def moved_arms(
                 setting = set_many(config, {probe.address: value})
                 other = (
                     narrowed(wide, setting)
-                    if _narrows(probe)
+                    if probe.address in read
                     else candidates_for(lab, table.queries, setting, encoder=encoder)
                 )
                 base.compare(_Listed(other, rank(other, setting), numbers), place, moved)
@@ -84,21 +85,17 @@ def moved_arms(
     return found
 
 
-def thinned(probe: Probe) -> Probe:
+def thinned(probe: Probe, config: RankingConfig) -> Probe:
     """Return a probe of admit or an arm with fewer values, since each asks the memory again.
 
     How many rows an arm proposes goes up to ten times the present number.
     """
     if of_stage(probe) or not probe.ordered:
         return probe
-    if not _narrows(probe):
+    if not narrows(config.arms, probe.address):
         return probe.thinned()
     most = 10 * probe.value if isinstance(probe.value, int) else np.inf
     return replace(probe, others=tuple(v for v in probe.others if v is None or v <= most))
-
-
-def _narrows(probe: Probe) -> bool:
-    return probe.address.startswith("arms.") and probe.address.rpartition(".")[2] in NARROWING
 
 
 class _Listed:

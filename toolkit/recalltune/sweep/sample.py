@@ -15,6 +15,8 @@ __all__ = ["heavy", "representative"]
 
 _CELLS = 200_000_000
 """Cells, settings times queries times pairs of candidates, that are worked through at most."""
+_KEPT = 8_000_000
+"""Pairs of candidates whose similarity is kept for all settings, at most."""
 _FEWEST = 24
 """Queries a share is taken of, however much work each of them is."""
 
@@ -44,6 +46,8 @@ def representative(
     """
     queries, columns = candidates.queries.height, columns or candidates.span.shape[1]
     affordable = int(_CELLS / max(settings * _cells(config, columns), 1))
+    if any(stage.compares for stage in config.stages):
+        affordable = min(affordable, _KEPT // max(columns**2, 1))
     size = min(queries, max(affordable, _FEWEST) if most is None else most)
     by_id = candidates.queries["query_id"].arg_sort().to_list()
     return [by_id[place] for place in np.linspace(0, queries - 1, size).round().astype(int)]

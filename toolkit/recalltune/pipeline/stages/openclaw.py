@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from recalltune.candidates.table import DEGRADED, NO_DENSE_ARM, Candidates
 from recalltune.pipeline.bounds import ArmBounds, affine_bounds
@@ -53,18 +53,18 @@ def hybrid(candidates: Candidates) -> bool:
 
 def found_by(candidates: Candidates, arm: str) -> NDArray[np.bool_]:
     """Return shape (Q, C): whether the arm proposed the row."""
-    return ~np.isnan(_optional(candidates, f"{arm}_rank"))
+    return ~np.isnan(candidates.optional(f"{arm}_rank"))
 
 
 def vector_score(candidates: Candidates) -> Floats:
     """Return shape (Q, C): the cosine; 0 where the dense arm did not propose the row."""
-    score = _optional(candidates, "dense_score")
+    score = candidates.optional("dense_score")
     return np.where(found_by(candidates, "dense"), score, 0.0)
 
 
 def text_score(candidates: Candidates) -> Floats:
     """Return shape (Q, C), in [0, 1): BM25 as production calibrates it; 0 without a match."""
-    bm25 = np.where(found_by(candidates, "lexical"), _optional(candidates, "lexical_score"), 0.0)
+    bm25 = np.where(found_by(candidates, "lexical"), candidates.optional("lexical_score"), 0.0)
     return np.where(bm25 > 0, fts_rank_score(-bm25), 0.0)
 
 
@@ -97,15 +97,8 @@ def like_rank(candidates: Candidates) -> Floats:
     return _or_zero(candidates, "like_score")
 
 
-def _optional(candidates: Candidates, name: str) -> Floats:
-    """Return a feature, or NaN everywhere where the table does not have it."""
-    absent = np.full(candidates.span.shape, np.nan)
-    values: Floats = candidates.features.get(name, absent)
-    return values
-
-
 def _or_zero(candidates: Candidates, name: str) -> Floats:
-    return np.nan_to_num(_optional(candidates, name), nan=0.0)
+    return np.nan_to_num(candidates.optional(name), nan=0.0)
 
 
 class OpenClawFuse(ScoreStage):
@@ -133,7 +126,7 @@ class OpenClawFuse(ScoreStage):
     def keyword_score(self, candidates: Candidates) -> Floats:
         """Return shape (Q, C): what of the text decides, in [0, 1]."""
         text = text_score(candidates)
-        told = _optional(candidates, "ranking_score")
+        told = candidates.optional("ranking_score")
         ranking = np.where(np.isnan(told), raised_score(candidates), told)
         partly_named = np.where(exact_tier(candidates) > 0, 0.0, _or_zero(candidates, "path_score"))
         return np.where(text > 0, ranking, partly_named)
@@ -216,13 +209,18 @@ class OpenClawLegacyFuse(ScoreStage):
     vector_weight: float = Field(default=0.7, ge=0, le=1)
     """[0, 1]. Only its ratio to the other one counts."""
     text_weight: float = Field(default=0.3, ge=0, le=1)
-    """[0, 1]. With both at 0 production takes the defaults."""
+    """[0, 1]. Not both may be 0; production would take its defaults without a word."""
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> OpenClawLegacyFuse:
+        if self.vector_weight + self.text_weight == 0:
+            message = "vector_weight and text_weight must not both be 0"
+            raise ValueError(message)
+        return self
 
     def shares(self) -> tuple[float, float]:
         """Return the weights of vector and text, of sum 1."""
         whole = self.vector_weight + self.text_weight
-        if whole == 0:
-            return OpenClawLegacyFuse(name="published").shares()
         return self.vector_weight / whole, self.text_weight / whole
 
     def affine(self, candidates: Candidates) -> Affine:

@@ -11,7 +11,6 @@ import math
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from recalltune.candidates.table import Candidates
@@ -28,20 +27,10 @@ __all__ = [
     "Importance",
     "Length",
     "RecencyBoost",
-    "optional_feature",
 ]
 
 UNIT = (0.0, 1.0)
 """Where production keeps every score between two stages."""
-
-
-def optional_feature(
-    candidates: Candidates, name: str, *, absent: float = np.nan
-) -> NDArray[np.float64]:
-    """Return a feature column that a table may lack; every row gets ``absent`` then."""
-    if name not in candidates.features:
-        return np.full(candidates.span.shape, absent)
-    return candidates.feature(name)
 
 
 class RecencyBoost(ScoreStage):
@@ -63,7 +52,7 @@ class RecencyBoost(ScoreStage):
     def affine(self, candidates: Candidates) -> Affine:
         """Shift by the bonus."""
         ages = candidates.feature("age_days")
-        ahead = optional_feature(candidates, "days_ahead", absent=0.0)[~np.isnan(ages)]
+        ahead = candidates.optional("days_ahead", absent=0.0)[~np.isnan(ages)]
         bonus = by_age(
             ages,
             lambda known: recency_boost(

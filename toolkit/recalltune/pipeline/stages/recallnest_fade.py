@@ -15,7 +15,7 @@ from pydantic import Field, field_validator
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.bounds import affine_bounds
 from recalltune.pipeline.stage import Affine, ScoreStage
-from recalltune.pipeline.stages.recallnest import UNIT, optional_feature
+from recalltune.pipeline.stages.recallnest import UNIT
 from recalltune.pipeline.stages.weigh import by_code
 from recalltune.rank.decay import reinforced_half_life, weibull, with_floor
 from recalltune.rank.emotion import arousal_multiplier, emotional_half_life
@@ -188,7 +188,7 @@ class EmotionDecay(FadingStage):
     def half_life(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return shape (Q, C), days: as use and then feeling have stretched it."""
         return emotional_half_life(
-            optional_feature(candidates, "valence"),
+            candidates.optional("valence"),
             half_life_days=super().half_life(candidates),
             stretch=self.stretch,
             dead_zone=self.dead_zone,
@@ -196,7 +196,7 @@ class EmotionDecay(FadingStage):
 
     def lift(self, candidates: Candidates) -> NDArray[np.float64]:
         """Return shape (Q, C), the bonus of arousal."""
-        arousal = optional_feature(candidates, "arousal")
+        arousal = candidates.optional("arousal")
         return arousal_multiplier(arousal, weight=self.arousal_weight)
 
     def affine(self, candidates: Candidates) -> Affine:

@@ -17,7 +17,7 @@ from recalltune.candidates.table import Candidates
 from recalltune.pipeline.bounds import ArmBounds, Bounds
 from recalltune.pipeline.stage import Affine, ScoreStage, State
 from recalltune.pipeline.stages.fuse import Calibration, calibrated, calibrated_bounds
-from recalltune.pipeline.stages.recallnest import UNIT, optional_feature
+from recalltune.pipeline.stages.recallnest import UNIT
 from recalltune.pipeline.stages.recallnest_keep import short_queries
 from recalltune.rank.arm_pair import agreeing_mean
 
@@ -28,7 +28,7 @@ _CALIBRATION: Mapping[str, Calibration] = {"dense": "inverse_distance", "lexical
 
 
 class PairFusion(ScoreStage):
-    """Base of the fusions that know two arms by name; rows that neither proposed are dropped."""
+    """Base of the fusions that know two arms by name; rows that neither found are dropped."""
 
     fuses: ClassVar[bool] = True
 
@@ -48,9 +48,12 @@ class PairFusion(ScoreStage):
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Set the score; an arm of another name adds no rows."""
         fused = super().apply(state, candidates, operands)
-        found = [~np.isnan(optional_feature(candidates, f"{arm}_rank")) for arm in _ARMS]
-        found.append(~np.isnan(optional_feature(candidates, "graph_score")))
-        return fused.then(alive=fused.alive & np.logical_or.reduce(found))
+        return fused.then(alive=fused.alive & self.found(candidates))
+
+    def found(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Return shape (Q, C), True where one of the two arms proposed the row."""
+        dense, lexical = (~np.isnan(candidates.optional(f"{arm}_rank")) for arm in _ARMS)
+        return dense | lexical
 
     def attainable(self, low: float, high: float) -> tuple[float, float]:
         """Return what the score is clipped to; what was scored before is not read."""
@@ -99,6 +102,10 @@ class RecallNestFusion(PairFusion):
             raise ValueError(message)
         return self
 
+    def found(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Return shape (Q, C), True where an arm or the graph found the row."""
+        return super().found(candidates) | ~np.isnan(candidates.optional("graph_score"))
+
     @property
     def _short_lexical(self) -> float:
         return min(self.lexical_weight * self.short_lexical_factor, self.short_lexical_cap)
@@ -110,7 +117,7 @@ class RecallNestFusion(PairFusion):
         fused = agreeing_mean(
             self.arm_scores(candidates, "dense"),
             self.arm_scores(candidates, "lexical"),
-            optional_feature(candidates, "graph_score"),
+            candidates.optional("graph_score"),
             dense_weight=dense_weight,
             lexical_weight=np.where(short, self._short_lexical, self.lexical_weight),
             agreement=self.agreement,

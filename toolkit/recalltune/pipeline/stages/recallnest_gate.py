@@ -14,7 +14,6 @@ from pydantic import Field
 
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.stage import Affine, FilterStage, ListStage, State, compact
-from recalltune.pipeline.stages.recallnest import optional_feature
 from recalltune.rank.query_gates import has_exact_token, is_trivial
 
 __all__ = ["ExactTokens", "SkipTrivial"]
@@ -81,7 +80,7 @@ class ExactTokens(ListStage):
         """Lengthen the list at its head; scores stay."""
         del operands
         order = state.listed()
-        ranks = optional_feature(candidates, "lexical_rank")
+        ranks = candidates.optional("lexical_rank")
         query, place = np.nonzero(order >= 0)
         listed = np.zeros(ranks.shape, dtype=np.bool_)
         listed[query, order[query, place]] = True

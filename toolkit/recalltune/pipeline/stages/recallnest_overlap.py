@@ -16,7 +16,6 @@ from pydantic import Field
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.bounds import affine_bounds
 from recalltune.pipeline.stage import Affine, ScoreStage
-from recalltune.pipeline.stages.recallnest import optional_feature
 from recalltune.pipeline.stages.recallnest_keep import count_words
 from recalltune.rank.overlap import blend_views, content_words, word_overlap
 
@@ -104,7 +103,7 @@ class ViewBlend(ScoreStage):
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by what the score keeps, shift by what the views add."""
         names = ("abstract_score", "overview_score")
-        views = np.stack([optional_feature(candidates, name) for name in names])
+        views = np.stack([candidates.optional(name) for name in names])
         shares = np.broadcast_to(self.shares(candidates), views.shape)
         nothing = np.where(np.isnan(views), np.nan, 0.0)
         kept = blend_views(np.ones(views.shape[1:]), nothing, shares=shares)

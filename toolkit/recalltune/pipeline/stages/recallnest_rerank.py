@@ -15,7 +15,7 @@ from pydantic import Field
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.bounds import affine_bounds
 from recalltune.pipeline.stage import Affine, FilterStage, ScoreStage, State
-from recalltune.pipeline.stages.recallnest import UNIT, optional_feature
+from recalltune.pipeline.stages.recallnest import UNIT
 
 __all__ = ["LightRerank", "RerankPool"]
 
@@ -48,7 +48,7 @@ class LightRerank(ScoreStage):
 
     def affine(self, candidates: Candidates) -> Affine:
         """Scale by the share of the score, shift by the share of the cosine."""
-        cosine = optional_feature(candidates, "dense_score")
+        cosine = candidates.optional("dense_score")
         share = np.where(np.isnan(cosine), 0.0, self.cosine_share)
         return Affine(1.0 - share, share * np.nan_to_num(cosine), UNIT)
 
