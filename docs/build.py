@@ -95,7 +95,7 @@ def _evidence(choice: Mapping[str, Any]) -> str:
     if held is None:
         return told
     return (
-        f"{told}; {held['n']} held-out cases, scored once: {held['mean_a']:.3f} → "
+        f"{told}; {held['n']} held-out cases, scored after the choice: {held['mean_a']:.3f} → "
         f"{held['mean_b']:.3f}, {held['mean']:+.3f} [{held['lo']:.3f}, {held['hi']:.3f}]"
     )
 
