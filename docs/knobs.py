@@ -69,17 +69,19 @@ def keys_table(account: Mapping[str, Any]) -> str:
 def presets_table(accounts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the Markdown table with a line for each preset."""
     lines = [
-        "| preset | parameters | never bind | saturate | structural ghosts | no answer, at most | "
-        "untrusted |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| preset | parameters | never bind | not seen to | on one side only | structural ghosts | "
+        "no answer, at most | untrusted |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, account in accounts.items():
         verdicts = [row["verdict"] for row in account["parameters"]]
+        one_side = verdicts.count("always saturates") + verdicts.count("binds above")
         tried = len(verdicts) - verdicts.count("not tried")
         most = max(row["empty_at_most"] for row in account["abstention"])
         lines.append(
             f"| `{name}` | {tried} | {verdicts.count('never binds')} | "
-            f"{verdicts.count('always saturates')} | {_ghosts(account)} | {most:.0%} | "
+            f"{verdicts.count('not seen to bind')} | "
+            f"{one_side} | {_ghosts(account)} | {most:.0%} | "
             f"{account['untrusted']} of {account['shown']:,} |"
         )
     return "\n".join(lines)

@@ -114,8 +114,9 @@ rt.charts.preset_dots(
 
 # %% [markdown]
 # Dots are averages over these cases, bars their intervals, the right column the paired difference
-# to the default. If that interval holds zero, the two cannot be told apart on these cases; an average
-# hides who gains and who loses. A **sweep** asks the question for many settings in one call.
+# to the default. If that interval holds zero, the two cannot be told apart on these cases; an
+# average hides who gains and who loses. A **sweep** asks the question for many settings in one
+# call.
 
 # %%
 space = rt.Space(

@@ -176,8 +176,8 @@ asked = ["RRF"] if SMALL else ["RRF", "openclaw", "recallnest-hybrid"]
 rt.widgets.dead_knobs(cases, {name: fusions[name] for name in asked})
 
 # %% [markdown]
-# Every parameter of these fusions, moved over its whole range. *Never binds* means that no list of
-# any question changed: leave such a knob out of sweeps and of discussions.
+# Every parameter of these fusions, moved to values all over its range. *Never binds* means that no
+# list of any question changed: leave such a knob out of sweeps and of discussions.
 
 # %%
 elsewhere, told = rt.widgets.fused_elsewhere()

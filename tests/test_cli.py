@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,12 +115,14 @@ def test_bind_says_which_parameters_change_a_list(call: Call, files: Path) -> No
     told = call("bind", *common)
     rows = {line.split()[0]: line for line in told.splitlines()}
     assert rows["select.caps.log"].endswith("  binds")
-    # Every question has three candidates, so three places hold nothing back.
-    assert rows["select.top_k"].endswith("  never binds")
+    # Every question has three candidates, so three places hold nothing back and fewer do.
+    assert rows["select.top_k"].endswith("  saturates")
+    assert "no list changed at the values tried above: 4 to 10, 30, 100, 1000; one" in told
     assert rows["decay.half_life_days"].endswith("  never binds")
     assert "not read, as the other values of decay stand: decay.half_life_days" in told
     record = json.loads(call("bind", *common, "--most-queries", "2", "--json"))
     assert {row["queries"] for row in record["parameters"]} <= {2, None}
+    assert "never binds" not in {row["verdict"] for row in record["parameters"]}
     assert record["cases"] == 4
 
 
@@ -182,3 +185,57 @@ def test_a_process_ends_without_a_traceback(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert "Traceback" not in done.stderr
+
+
+def test_looks_at_held_out_cases_are_counted_whatever_command_looks(
+    call: Call, files: Path
+) -> None:
+    db, config = files / "lab.duckdb", files / "lexical.toml"
+    common = ("evaluate", "--db", db, "--cases", "s", "--config", config)
+    assert "looked at" not in call(*common)
+    held = call(*common, "--split", "held_out")
+    assert "have now been looked at 1 times" in " ".join(held.split())
+    both = call(*common, "--split", "all", "--baseline", "textbook")
+    assert "have now been looked at 2 times" in " ".join(both.split())
+    told = call("sweep", *common[1:], "--space", files / "space.toml")
+    sweep_id = told.split("sweep ")[-1].split()[0]
+    said = call("choose", "--db", db, "--sweep", sweep_id)
+    assert "have now been looked at 3 times" in " ".join(said.split())
+
+
+def test_bytes_that_are_no_text_and_questions_without_one_are_refused(
+    call: Call, files: Path
+) -> None:
+    common = ("explain", "--db", files / "lab.duckdb", "--config", files / "lexical.toml")
+    assert "argument 6 holds bytes that are not UTF-8" in call(*common, "\udcff", code=2)
+    assert "text must ask something" in call(*common, "  ", code=2)
+
+
+def test_a_config_of_tables_in_tables_is_one_line(call: Call, files: Path) -> None:
+    deep = files / "deep.toml"
+    deep.write_text("[a" + ".a" * 3_000 + "]\nx=1\n", encoding="utf-8")
+    common = ("evaluate", "--db", files / "lab.duckdb", "--cases", "s", "--config", deep)
+    told = call(*common, code=2)
+    assert "not a parameter" in told
+    assert len(told) < 1_000
+
+
+def test_a_report_of_a_saved_sweep_is_about_that_sweep(
+    call: Call, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = []
+
+    def kept(journey: Any, out: Path, **options: Any) -> list[Path]:
+        told.append(journey)
+        return [out / "r.html"]
+
+    monkeypatch.setattr("recalltune.report.journey.write_journey", kept)
+    db, config = files / "lab.duckdb", files / "lexical.toml"
+    common = ("--db", db, "--cases", "s", "--config", config)
+    sweep_id = (
+        call("sweep", *common, "--space", files / "space.toml").split("sweep ")[-1].split()[0]
+    )
+    call("report", *common, "--sweep", sweep_id, "--out", files / "r.html")
+    assert told[0].sweep.sweep_id == sweep_id
+    other = ("--db", db, "--cases", "s", "--config", "recallnest")
+    assert "starts from config" in call("report", *other, "--sweep", sweep_id, code=2)

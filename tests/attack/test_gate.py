@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,18 @@ import pytest
 import recalltune as rt
 from attack.conftest import LATER, Make, Record, record, shown, write
 from recalltune.errors import SourceError
+from recalltune.evaluate.query_views import flow, withheld_targets
 from recalltune.pipeline.config import RankingConfig
-from recalltune.store import data_digest, read_spans
+from recalltune.report.journey import write_report
+from recalltune.store import (
+    Access,
+    data_digest,
+    insert_rows,
+    latest_event_at,
+    read_spans,
+    settle_sharing,
+)
+from small_lab import Ask, Note, WordEncoder, make_lab
 
 pytestmark = pytest.mark.slow
 
@@ -128,9 +139,10 @@ def test_a_scoped_question_hears_of_no_successor_layer_or_label_of_another_scope
 def test_a_question_to_a_lab_where_nothing_was_told_shows_an_empty_list(
     world: Make, lexical: RankingConfig
 ):
-    nothing = {"list": [], "evidence": [], "account": []}
+    nothing = shown(world(), lexical)
+    assert (nothing["list"], nothing["evidence"]) == ([], [])
+    assert {row["candidates"] for row in nothing["account"]} == {0}
     assert shown(world([record("a", "alpha", **NEVER)]), lexical) == nothing
-    assert shown(world(), lexical) == nothing
 
 
 def everywhere(
@@ -207,3 +219,131 @@ def test_a_memory_marked_untold_first_and_told_later_shows_from_its_telling_on(
     assert [hit for hit in hits if hit["query_id"] == "early"] == [
         hit for hit in early["evaluated"][1] if hit["query_id"] == "early"
     ]
+
+
+def message(uuid: str, role: str, text: str, day: int) -> Record:
+    return {
+        "type": role,
+        "uuid": uuid,
+        "sessionId": "one",
+        "timestamp": f"2026-01-0{day}T00:00:00Z",
+        "message": {"role": role, "content": text},
+    }
+
+
+FIRST = [message("u1", "user", "alpha hello", 1), message("a1", "assistant", "alpha secret", 2)]
+
+
+def session(lab: rt.Lab, path: Path, messages: list[Record]) -> None:
+    path.write_text("".join(json.dumps(one) + "\n" for one in messages))
+    rt.ingest(lab, path, turns_as_memories=True)
+
+
+def listed_ids(lab: rt.Lab, lexical: RankingConfig) -> list[str]:
+    return sorted(row["memory_id"] for row in shown(lab, lexical)["list"])
+
+
+@pytest.mark.parametrize("settled_after", [0, 1, 2])
+def test_a_gate_that_was_settled_once_stays_shut_through_every_import(
+    tmp_path: Path, lexical: RankingConfig, settled_after: int
+):
+    lab = rt.open(tmp_path / "lab.duckdb")
+    later = [*FIRST, message("u2", "user", "alpha more", 3)]
+    for number, said in enumerate((FIRST, later)):
+        if number == settled_after:
+            settle(lab, "claude_code")
+        session(lab, tmp_path / f"{number}.jsonl", said)
+    if settled_after == 2:
+        settle(lab, "claude_code")
+    assert listed_ids(lab, lexical) == ["u1", "u2"]
+    session(lab, tmp_path / "0.jsonl", FIRST[1:])
+    assert listed_ids(lab, lexical) == ["u1", "u2"]
+
+
+def test_another_source_that_claims_a_gated_memory_does_not_open_it(
+    tmp_path: Path, lexical: RankingConfig
+):
+    lab = rt.open(tmp_path / "lab.duckdb")
+    session(lab, tmp_path / "s.jsonl", FIRST)
+    settle(lab, "claude_code")
+    write(tmp_path / "c.json", [record("a1", "alpha secret", day="2026-01-02"), OTHER])
+    rt.ingest(lab, tmp_path / "c.json")
+    assert listed_ids(lab, lexical) == ["b", "u1"]
+
+
+def settle(lab: rt.Lab, source: str) -> None:
+    with lab.writing() as con:
+        settle_sharing(con, source)
+
+
+def test_a_successor_that_the_gate_shuts_replaces_nothing_whenever_it_is_shut(tmp_path: Path):
+    found = []
+    for name, settled_first in (("after", False), ("before", True)):
+        folder = tmp_path / name
+        folder.mkdir()
+        lab = rt.open(folder / "lab.duckdb")
+        if settled_first:
+            settle(lab, "agent")
+        old = record("old", "alpha old", supersededBy="new", status="superseded")
+        write(folder / "old.json", [old])
+        new = {"version": "connector-v1", "source": "agent", "scope": "s"}
+        records = [record("new", "alpha new", day="2026-01-03", toldAt="2026-01-04T00:00:00Z")]
+        more = new | {"producedAt": "2026-07-01T00:00:00Z", "records": records}
+        (folder / "new.json").write_text(json.dumps(more))
+        rt.ingest(lab, folder)
+        if not settled_first:
+            settle(lab, "agent")
+        with lab.reading() as con:
+            found.append(read_spans(con).select("memory_id", "enters_at", "superseded_at").rows())
+    assert found[0] == found[1] == [("old", 1_767_225_600_000_000, None), ("new", None, None)]
+
+
+def test_the_use_of_an_untold_memory_and_its_turn_do_not_move_the_default_time(
+    world: Make, tmp_path: Path
+):
+    lab = world([OLD, record("u", "alpha secret", day="2026-06-01", **NEVER)])
+    with lab.reading() as con:
+        before = latest_event_at(con)
+    used = [Access(memory_id="u", used_at=datetime(2026, 6, 2, tzinfo=UTC), kind="recalled")]
+    with lab.writing() as con:
+        insert_rows(con, used)
+        assert latest_event_at(con) == before
+        insert_rows(con, [used[0].with_(memory_id="a")])
+        assert latest_event_at(con) == 1_780_358_400_000_000  # 2026-06-02
+    gated = rt.open(tmp_path / "gated.duckdb")
+    session(gated, tmp_path / "s.jsonl", FIRST)
+    settle(gated, "claude_code")
+    with gated.reading() as con:
+        assert latest_event_at(con) == 1_767_225_600_000_000  # of u1, not of a1 a day later
+
+
+def test_no_chart_or_page_names_an_untold_target(tmp_path: Path):
+    lab = make_lab(
+        tmp_path / "lab.duckdb",
+        [Note("a", "tea", 0.0), Note("secret-u", "tea hush", 1.0, gated=True)],
+        [Ask("q", "tea", 5.0, ("secret-u",)), Ask("q2", "tea", 5.0, ("a", "secret-u"), ())],
+    )
+    config = rt.preset("textbook")
+    table = rt.candidates(lab, "s", config, encoder=WordEncoder())
+    frame = flow(table, {"textbook": rt.evaluate(table, config)}, "q2")
+    assert frame["memory_id"].to_list() == ["a"]
+    assert [withheld_targets(table, name) for name in ("q", "q2")] == [1, 1]
+    write_report(lab, "s", config, tmp_path / "r.html", encoder=WordEncoder())
+    page = (tmp_path / "r.html").read_text()
+    assert "secret-u" not in page
+    assert "hush" not in page
+    assert "1 target withheld, or not known when this was asked" in page
+
+
+def test_an_error_about_a_label_given_twice_says_what_was_written(world: Make, tmp_path: Path):
+    lab = world([record("secret-1", "alpha", **NEVER), OTHER])
+    file = tmp_path / "cases.json"
+    for said in (
+        {"targets": ["sec", "secr"]},
+        {"targets": ["sec"], "hardNegatives": ["secr"]},
+        {"targets": ["b"], "grades": {"sec": 1}},
+    ):
+        file.write_text(json.dumps([{"name": "c", "query": "q", **said}]))
+        with pytest.raises(SourceError, match="'sec'") as caught:
+            rt.load_cases(lab, file, case_set="x")
+        assert "secret-1" not in str(caught.value)

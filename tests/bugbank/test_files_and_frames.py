@@ -152,6 +152,7 @@ def made_by_a_newer_duckdb(path: Path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.stress
 @pytest.mark.slow
 def test_a_file_of_a_newer_duckdb_names_both_versions_and_a_command_that_rebuilds_it(
     tmp_path: Path,
@@ -385,6 +386,7 @@ def test_import_and_evaluation_need_neither_network_nor_home(root: Path, tmp_pat
 # --- O120 -----------------------------------------------------------------------------------
 
 
+@pytest.mark.stress
 @pytest.mark.slow
 def test_two_runs_from_import_to_report_give_the_same_bytes(root: Path, tmp_path: Path) -> None:
     """O120. Kind: undefined order."""

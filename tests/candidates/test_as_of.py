@@ -119,7 +119,7 @@ def check_future(notes: list[Note], day: float, query: str, data: st.DataObject)
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(NOTES, DAYS, TEXT, st.sampled_from(["show", "hide"]))
 def test_a_query_equals_the_same_query_over_a_store_that_holds_its_world_alone(
     notes: list[Note], day: float, query: str, superseded: str
@@ -128,7 +128,7 @@ def test_a_query_equals_the_same_query_over_a_store_that_holds_its_world_alone(
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(NOTES, DAYS, TEXT, st.data())
 def test_nothing_at_or_after_the_query_changes_a_bit(
     notes: list[Note], day: float, query: str, data: st.DataObject

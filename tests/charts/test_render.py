@@ -92,6 +92,7 @@ def test_a_picture_refuses_data_from_outside(demos: dict[str, Any]) -> None:
         charts.svg(spec)
 
 
+@pytest.mark.stress
 @pytest.mark.slow
 def test_months_do_not_move_with_the_zone_of_the_reader(tmp_path: Path) -> None:
     script = (

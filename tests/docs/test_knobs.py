@@ -45,9 +45,10 @@ def test_every_key_of_the_file_has_a_line_with_its_verdict(page) -> None:
 def test_a_preset_has_one_line_and_what_was_not_tried_counts_in_none_of_it(page) -> None:
     given = account(page, parameter("a.b", "not tried", lists=None), parameter("a.c", "not tried"))
     given["parameters"][0]["verdict"] = "always saturates"
+    given["parameters"][1]["verdict"] = "not seen to bind"
     size = len(page["FILE_KEYS"])
     assert page["presets_table"]({"mine": given}).splitlines()[-1] == (
-        f"| `mine` | {size} | 1 | 1 | 31 of 200, 15.5% | 50% | 3 of 1,200 |"
+        f"| `mine` | {size} | 1 | 1 | 1 | 31 of 200, 15.5% | 50% | 3 of 1,200 |"
     )
     without = {**given, "ghosts": []}
     assert "| no minimum |" in page["presets_table"]({"mine": without})

@@ -170,7 +170,10 @@ def test_all_problems_of_a_file_come_at_once_with_their_lines(
         ('[{"name": "a", "query": "q", "hardNegative": []}]', "nearest: 'hardNegatives'"),
         ('[{"name": "a", "query": "q", "hard_negatives": []}]', "nearest: 'hardNegatives'"),
         ('[{"name": "a", "query": "q", "limit": 0}]', "limit should be greater than or equal to 1"),
-        ('[{"name": "a", "query": "q", "kind": "facts"}]', "kind should be 'single_fact'"),
+        (
+            '[{"name": "a", "query": "q", "kind": "facts"}]',
+            "kind cannot be 'facts'; nearest: 'single_fact'",
+        ),
         ('[{"name": "a", "query": "q", "at": "2026-03-01T00:00"}]', "at should have timezone"),
         ('[{"name": "a", "query": "q", "at": "soon"}]', "Invalid isoformat string: 'soon'"),
         ('[{"name": "a", "query": "q", "targets": [5]}]', "targets.0"),

@@ -179,6 +179,7 @@ def test_ir_measures_agrees_case_by_case(ours: str, theirs: object, seed: int) -
     np.testing.assert_allclose(measure(ours, ranks, labels), expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.stress
 @pytest.mark.slow
 @pytest.mark.xdist_group("ranx")
 @pytest.mark.filterwarnings("ignore")

@@ -119,8 +119,31 @@ def test_accounts_add_up_per_layer(tmp_path: Path) -> None:
     accounts = evaluate(table(tmp_path, setting), setting).accounts
     assert (accounts["candidates"] == accounts["picked"] + accounts["dropped"]).all()
     one = accounts.filter(accounts["query_id"] == "one").to_dicts()
-    assert {row["layer"]: row["picked"] for row in one} == {"log": 0, "project": 1}
-    assert {row["layer"]: row["floor"] for row in one} == {"log": 0, "project": 1}
+    empty = dict.fromkeys(("reflection", "user", "whiteboard"), 0)
+    assert {row["layer"]: row["picked"] for row in one} == {"log": 0, "project": 1} | empty
+    assert {row["layer"]: row["floor"] for row in one} == {"log": 0, "project": 1} | empty
+
+
+@pytest.mark.parametrize("layer", ["whiteboard", "notes"])
+def test_a_layer_that_only_a_later_memory_has_changes_no_account(
+    tmp_path: Path, layer: str
+) -> None:
+    asks = [Ask("early", "tea", 5.0)]
+    later = [*NOTES, Note("later", "tea", 50.0, layer=layer)]
+    for name in ("now", "then"):
+        (tmp_path / name).mkdir()
+    now = make_lab(tmp_path / "now" / "l.duckdb", NOTES, asks)
+    then = make_lab(tmp_path / "then" / "l.duckdb", later, asks)
+    told = [evaluate(candidates(lab, "s", lexical()), lexical()).accounts for lab in (now, then)]
+    assert told[0].equals(told[1])
+
+
+def test_what_is_noticed_of_a_held_out_case_is_told_with_it_alone(tmp_path: Path) -> None:
+    silent = Ask("four", "!!!", 10.0, session="s4", split="held_out")
+    made = table(tmp_path, lexical(), [*ASKS, silent])
+    assert evaluate(made, lexical()).counts["wordless_queries"] == 0
+    assert evaluate(made, lexical(), split="held_out").counts["wordless_queries"] == 1
+    assert made.notices["wordless_queries"] == 1
 
 
 def test_runs_over_other_data_are_not_compared(tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def test_one_more_makes_an_experiment_fail(cases, address):
     assert differing(cases, set_many(config, {address: changed}))
 
 
+@pytest.mark.stress
 @pytest.mark.parametrize("address", sorted(BY_HAND))
 def test_what_is_listed_as_not_caught_is_not_caught(cases, address):
     """So that the list stays as short as the cases allow."""

@@ -386,6 +386,7 @@ def moved_a_little(value: float) -> float:
     return value + 1 if isinstance(value, int) else value * 1.01
 
 
+@pytest.mark.stress
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "address"), [(name, address) for name in BY_HAND for address in constants(name)]
@@ -432,6 +433,7 @@ def test_one_percent_on_a_default_of_a_stage_no_preset_lists_makes_its_group_fai
     assert list(differing_groups(golden, changed, {group})) == [group]
 
 
+@pytest.mark.stress
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "profile", "address"),

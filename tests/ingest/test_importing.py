@@ -195,3 +195,25 @@ def test_the_account_of_a_file_agrees_with_what_is_in_the_lab(lab, write):
     assert report.dropped["count"].sum() == 3
     with lab.reading() as con:
         assert store.read_turns(con, sidechains=True).height == 2
+
+
+def test_a_file_that_is_gone_from_its_folder_is_named_and_its_records_stay(lab, src, write):
+    for name in ("a", "b", "c"):
+        write(f"{name}.json", payload(name))
+    assert ingest(lab, src).notices == ()
+    (src / "b.json").unlink()
+    said = f"1 file imported earlier from this folder is gone; its records stay: {src.name}/b.json"
+    before = digest(lab)
+    assert said in ingest(lab, src).notices
+    assert digest(lab) == before
+    # A file that is named speaks for itself; one of another format is still there.
+    assert ingest(lab, src / "a.json").notices == ()
+    assert said in ingest(lab, src, format="claude_code").notices
+    (src / "c.json").unlink()
+    assert any(
+        note.startswith("2 files imported earlier from this folder are gone; their records stay: ")
+        for note in ingest(lab, src).notices
+    )
+    write("b.json", "")
+    assert not any(f"{src.name}/b.json" in note for note in ingest(lab, src).notices)
+    assert digest(lab) != before

@@ -251,6 +251,7 @@ def produced_on(content: dict[str, Any]) -> int | None:
     return None if found == "soon" else int(found[8:10])
 
 
+@pytest.mark.stress
 @settings(max_examples=15)
 @given(steps=STEPS, turned=st.booleans())
 def test_any_sequence_of_imports_equals_a_fresh_one_and_shows_nothing_untold(

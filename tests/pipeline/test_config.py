@@ -24,6 +24,24 @@ def config(*stages: dict[str, Any], **fields: Any) -> RankingConfig:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('kind = "saliense"', "stages.1: no kind is called 'saliense'; nearest: 'salience'"),
+        ('kind = "salience"\nsalience_wieght = 1', "nearest: 'salience_weight'; known: kind, name"),
+        ('kind = "decay"\nfamily = "weibul"', "family cannot be 'weibul'; nearest: 'weibull'"),
+        ('kind = "select"\nfloors = { projekt = 2 }', "'projekt'; nearest: 'project'"),
+        ("rrf_k = 3.0", "stages.1 has no 'kind'"),
+    ],
+)
+def test_a_misspelt_word_names_the_nearest_right_one(text: str, told: str) -> None:
+    whole = f'[arms.lexical]\n[[stages]]\nkind = "rrf"\n[[stages]]\n{text}\n'
+    with pytest.raises(ParameterError) as refused:
+        parse_config(whole, "x.toml")
+    assert told in str(refused.value)
+    assert "{" not in str(refused.value)
+
+
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_reads_back_equal_from_its_own_toml(name: str) -> None:
     before = preset(name)

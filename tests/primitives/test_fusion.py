@@ -214,6 +214,18 @@ def test_a_shifted_z_score_puts_the_weakest_hit_above_an_absent_memory():
     assert np.isnan(z_score([NAN], weakest=0.5)).all()
 
 
+@pytest.mark.parametrize("size", [1e308, 1e-200, 1.0])
+def test_a_z_score_has_no_size(size):
+    np.testing.assert_array_equal(z_score([size, -size]), [1.0, -1.0])
+    lists = [[size, -size, NAN], [3.0, 1.0, NAN]]
+    np.testing.assert_array_equal(z_score(lists, weakest=0.5), [[2.5, 0.5, NAN]] * 2)
+
+
+def test_the_largest_scores_leave_the_calibrations_without_a_warning():
+    assert saturate(1e308, half=1e308) == 0.5
+    assert logistic([1e308, -1e308], scale=1e-5).tolist() == [1.0, 0.0]
+
+
 @given(hnp.arrays(np.float64, 6, elements=st.floats(-100, 100), fill=st.nothing()))
 def test_z_scores_have_mean_zero_and_deviation_one(scores):
     assume(np.ptp(scores) > 1e-3)

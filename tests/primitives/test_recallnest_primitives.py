@@ -240,8 +240,19 @@ def test_the_composite_moves_a_core_memory_down_only_when_it_is_rare_too() -> No
     tiers = composite_tier_move([2, 2, 1], [0.1, 0.1, 0.1], [2, 3, 30], 0.9, 1.0)
     assert tiers.tolist() == [1, 2, 0]
     # Older than 60 days and rare, strictly.
-    old = composite_tier_move([1, 1], [0.5, 0.5], [2, 2], 0.5, [60.0, 61.0])
+    old = composite_tier_move([1, 1], [0.5, 0.5], [2, 2], 0.5, [60.0, 60.1])
     assert old.tolist() == [1, 0]
+
+
+def test_the_published_limits_of_a_tier_stand_where_they_stand() -> None:
+    # Each pair is at its limit and just short of it; everything else is well inside.
+    assert composite_tier_move(1, [0.7, 0.699], 10, 0.9, 1.0).tolist() == [2, 1]
+    assert composite_tier_move(1, 0.9, [10, 9], 0.9, 1.0).tolist() == [2, 1]
+    assert composite_tier_move(0, 0.9, [3, 2], 0.5, 1.0).tolist() == [1, 0]
+    assert composite_tier_move(1, 0.9, 10, [0.8, 0.799], 1.0).tolist() == [2, 1]
+    assert composite_tier_move(0, [0.4, 0.399], 3, 0.5, 1.0).tolist() == [1, 0]
+    assert composite_tier_move(2, [0.15, 0.1499], 2, 0.5, 1.0).tolist() == [2, 1]
+    assert tier_move([2, 2], 2, 0.5, [60.0, 60.1]).tolist() == [2, 1]
 
 
 @few

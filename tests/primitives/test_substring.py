@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalltune.errors import ParameterError
+from recalltune.rank import substring
 from recalltune.rank.substring import SubstringIndex, substring_terms
 
 NOTES = ["the ferry leaves at nine", "Ferry tickets, two", "a box of chalk", "渡口的船九点开"]
@@ -144,6 +145,16 @@ def test_mode_and_order_are_those_of_sqlite(rows, query):
     texts, gists = [row[0] for row in rows], [row[1] for row in rows]
     hits = SubstringIndex.build(texts, gists).search(query)
     assert (hits.mode, hits.rows.tolist()) == sqlite_search(texts, gists, query)
+
+
+def test_bm25_of_a_rare_word_and_one_most_rows_hold_worked_by_hand():
+    times = np.array([[2, 0, 0, 0], [1, 1, 1, 0]])
+    # N = 4, average 10. The first word: df = 1, idf ln(3.5 / 1.5). The second: df = 3, its idf
+    # ln(1.5 / 3.5) is negative, so it counts 1e-6. Lengths of 10, 5, 20 weigh 1, 0.625, 1.75.
+    score = substring._bm25(times, np.array([10.0, 5.0, 20.0, 5.0]))
+    rare = math.log(3.5 / 1.5) * 2 * 2.2 / (2 + 1.2)
+    common = [1e-6 * 2.2 / 2.2, 1e-6 * 2.2 / (1 + 0.75), 1e-6 * 2.2 / (1 + 2.1), 0.0]
+    np.testing.assert_allclose(score, [rare + common[0], *common[1:]], rtol=1e-12)
 
 
 def test_the_score_behind_the_order_is_sqlites_to_1e_12():

@@ -186,3 +186,15 @@ def test_the_gist_belongs_to_the_latest_text_only(con):
         store.Memory(memory_id="m", text_hash=text_hash("new"), gist="of new"), first, second,
     ])  # fmt: skip
     assert read_spans(con)["gist"].to_list() == [None, "of new"]
+
+
+def test_a_version_that_the_gate_shuts_no_longer_ends_the_one_before(con, told):
+    told(*BOTH, event("e", 6), sharing("e"))
+    put_texts(con, ["edited"])
+    mine, first = memory("m", "r", SAID["r"][1])
+    second = first.with_(version=2, text_hash=text_hash("edited"), known_at=hours(8))
+    insert_rows(con, [mine, first.with_(leaves_at=hours(8)), second])
+    settle_sharing(con, "probe")
+    spans = read_spans(con).sort("version")
+    assert spans["enters_at"].to_list() == [micros(6), None]
+    assert spans["leaves_at"].to_list() == [None, None]

@@ -64,7 +64,7 @@ def test_three_live_and_three_dead_knobs_are_told_apart() -> None:
     assert {known[a] for a in ("decay.half_life_days", "salience.salience_weight")} == {"binds"}
     assert known["select.top_k"] == "binds"
     assert known["decay.shape"] == "never binds"
-    assert known["threshold.min_score"] == "never binds"
+    assert known["threshold.min_score"] == "binds above"
     assert known["select.caps.log"] == "always saturates"
     assert told(found, "decay.half_life_days")["lists"] > 0.5
     assert told(found, "decay.shape")["lists"] == 0.0
@@ -73,8 +73,14 @@ def test_three_live_and_three_dead_knobs_are_told_apart() -> None:
 def test_the_reasons_name_what_is_dead_about_them() -> None:
     found = bind(TABLE, PLANTED)
     assert told(found, "decay.shape")["reason"] == "not read, as the other values of decay stand"
-    assert told(found, "select.caps.log")["reason"].startswith("no list changes from here to no li")
-    assert "no list changes from here to 0" in told(found, "threshold.min_score")["reason"]
+    assert told(found, "select.caps.log")["reason"] == (
+        "no list changed at the values tried above: 401, 440, 800, 1000, 4000, no limit; "
+        "one does at 2"
+    )
+    assert told(found, "threshold.min_score")["reason"] == (
+        "no score is below 0.0005, so 0.0001 does not bind; "
+        "no list changed at the values tried below: 0, 1e-05, 5e-05, 9e-05; one does at 0.001"
+    )
     assert told(found, "arms.dense.width")["verdict"] == "not tried"
     assert told(found, "arms.dense.width")["reason"] == "needs the lab"
     assert told(found, "decay.half_life_days")["reason"] == ""
@@ -184,8 +190,61 @@ def test_values_that_contradict_another_parameter_are_counted_and_not_tried() ->
     row = told(
         bind(TABLE, config({"kind": "rrf"}, {"kind": "select", "top_k": 4})), "select.floors.log"
     )
-    # Of 0, 1, 2, 10, 100, 1000 places four of the others do not fit into 4.
-    assert (row["refused"], row["verdict"]) == (3, "binds")
+    # 5 to 10, 100 and 1000 places do not fit into 4.
+    assert (row["refused"], row["verdict"]) == (8, "binds")
+    assert row["tried"] == "0 to 4, 5 values"
+
+
+def test_where_every_value_of_a_side_is_refused_it_says_so() -> None:
+    full = {"kind": "select", "top_k": 4, "floors": {"log": 4}}
+    row = told(bind(TABLE, config({"kind": "rrf"}, full)), "select.floors.log")
+    assert (row["verdict"], row["lists_above"]) == ("binds", None)
+    assert row["reason"] == "every higher value is refused"
+    # Any place for another layer is one too many.
+    other = told(bind(TABLE, config({"kind": "rrf"}, full)), "select.floors.user")
+    assert (other["verdict"], other["reason"]) == ("not tried", "every other value is refused")
+
+
+def test_the_places_of_a_layer_are_tried_one_by_one_up_to_what_the_list_holds() -> None:
+    # Four of project come before six of log: a list of eight holds four of each.
+    rows = [{"layer": "project"}] * 4 + [{"layer": "log"}] * 6
+    rows = [row | {"dense_rank": n + 1.0, "dense_score": 0.5} for n, row in enumerate(rows)]
+    setting = config({"kind": "rrf"}, {"kind": "select", "top_k": 8}, arms={"dense": {}})
+    table = one_query(rows)
+    row = told(bind(table, setting), "select.floors.log")
+    # A floor of 1 to 4 changes nothing, one of 5 does, and 9 does not fit.
+    assert (row["verdict"], row["lists"]) == ("binds", 1.0)
+    assert row["tried"] == "0 to 8, 9 values"
+    assert told(bind(table, setting), "select.floors.project")["verdict"] == "never binds"
+
+
+@pytest.mark.parametrize(("top_k", "floor", "highest"), [(8, 3, 5), (30, 0, 30), (200, 0, 200)])
+def test_whole_numbers_reach_the_highest_the_config_allows(
+    top_k: int, floor: int, highest: int
+) -> None:
+    stage = {"kind": "select", "top_k": top_k, "floors": {"log": floor}}
+    known = {p.address: p for p in probes(config({"kind": "rrf"}, stage))}
+    tried = [n for n in known["select.floors.user"].others if n <= highest]
+    assert set(tried) >= {*range(1, min(highest, 10) + 1), highest}
+    if highest < 40:
+        assert tried == list(range(1, highest + 1))
+
+
+def test_a_list_that_is_moved_and_changes_never_has_a_verdict_that_denies_it() -> None:
+    # Three candidates and ten places: fewer places change the list, more do not.
+    rows = [{"dense_rank": n, "dense_score": 1 / n} for n in (1.0, 2.0, 3.0)]
+    setting = config({"kind": "rrf"}, {"kind": "select", "top_k": 10}, arms={"dense": {}})
+    row = told(bind(one_query(rows), setting), "select.top_k")
+    assert (row["verdict"], row["lists"], row["lists_above"]) == ("always saturates", 1.0, 0.0)
+    found = bind(TABLE, PLANTED).filter(pl.col("lists") > 0)
+    assert set(found["verdict"]) <= {"binds", "always saturates", "binds above"}
+
+
+def test_of_a_sample_it_is_said_that_nothing_was_seen_and_not_that_nothing_is() -> None:
+    sample = verdicts(bind(TABLE, PLANTED, most_queries=3))
+    assert sample["decay.shape"] == "not seen to bind"
+    assert "never binds" not in sample.values()
+    assert verdicts(bind(TABLE, PLANTED, most_queries=12))["decay.shape"] == "never binds"
 
 
 @pytest.mark.slow
@@ -221,7 +280,7 @@ def test_every_probe_holds_the_ends_of_its_range_and_only_values_of_it() -> None
     assert 0 < known["decay.half_life_days"].others[0] < 0.1
     assert known["decay.floor"].others[-1] < 1.0
     assert set(known["arms.dense.store_limit"].others) >= {1, 100_000}
-    assert known["select.caps.user"].told.endswith("no limit, 7 values")
+    assert known["select.caps.user"].told.endswith("no limit, 14 values")
     assert known["decay.family"].told.startswith("all ")
     assert known["decay.exempt_layers"].others == (("log",), ("project",), ("user",))
     assert known["decay.exempt_pinned"].others == (True,)
@@ -315,12 +374,29 @@ def test_with_a_lab_the_arms_and_what_is_admitted_are_tried_too(lab: rt.Lab) -> 
     known = verdicts(found)
     # The store returns six rows whatever the width above that; without words there are 25.
     assert known["arms.dense.width"] == "always saturates"
-    assert told(found, "arms.dense.width")["reason"].startswith("no list changes from here to 300")
+    assert told(found, "arms.dense.width")["reason"].startswith(
+        "no list changed at the values tried above: 31, 33, 60, 100, 300; one does at "
+    )
     assert known["arms.dense.store_limit"] == "binds"
     assert known["admit.superseded"] == "binds"
     assert known["admit.scope_match"] == "never binds"
     assert told(found, "admit.audience")["reason"] == "there is no other value"
     assert known["select.top_k"] == "binds"
+
+
+@pytest.mark.slow
+def test_one_superseded_memory_in_a_hundred_questions_may_be_missed_and_that_is_said(
+    tmp_path: Path,
+) -> None:
+    notes = [Note("a", "tea"), Note("b", "tea server"), Note("z", "zebra", 0.0, superseded=1.0)]
+    asks = [Ask(f"q{n:03d}", "zebra" if n == 1 else "tea", 5.0) for n in range(100)]
+    lab = make_lab(tmp_path / "lab.duckdb", notes, asks)
+    setting = config({"kind": "rrf"}, {"kind": "select"}, arms={"lexical": {}})
+    found = bind(lab, setting, cases="s")
+    row = told(found, "admit.superseded")
+    assert (row["verdict"], row["queries"], row["lists"]) == ("not seen to bind", 32, 0.0)
+    every = told(bind(lab, setting, cases="s", most_queries=100), "admit.superseded")
+    assert (every["verdict"], every["queries"], every["lists"]) == ("binds", 100, 0.01)
 
 
 # --- abstaining ----------------------------------------------------------------------------------

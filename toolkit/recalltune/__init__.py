@@ -26,7 +26,7 @@ from recalltune.store import Lab, open
 from recalltune.sweep.bind import bind
 from recalltune.sweep.choose import Choice, choose, difference
 from recalltune.sweep.engine import SweepResult, sweep
-from recalltune.sweep.looks import record_look
+from recalltune.sweep.looks import record_evaluation, record_look
 from recalltune.sweep.saving import load_sweep, save_sweep
 from recalltune.sweep.space import Space, load_space
 from recalltune.version import VERSION as __version__
@@ -67,6 +67,7 @@ __all__ = [
     "preset",
     "preset_names",
     "rank",
+    "record_evaluation",
     "record_look",
     "replay",
     "report",

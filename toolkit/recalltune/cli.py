@@ -30,6 +30,7 @@ from recalltune.report.terminal import (
     degraded_lines,
     evaluation_lines,
     import_lines,
+    look_lines,
     notice_lines,
     table_lines,
 )
@@ -103,6 +104,12 @@ def _keep(save: Callable[[], str], *, json_: bool) -> None:
         return
     if not json_:
         typer.echo(f"kept: run {run_id}")
+
+
+def _say_looks(looks: list[int], *, json_: bool) -> None:
+    """Say that held-out cases were looked at, where they were."""
+    if max(looks) > 0 and not json_:
+        _say(look_lines(max(looks)))
 
 
 def _say_json(value: Any) -> None:
@@ -187,6 +194,7 @@ def evaluate(
             typer.echo(result.to_json())
         else:
             _say(evaluation_lines(result, by=by))
+        _say_looks([rt.record_evaluation(lab, result, table)], json_=json_)
         _keep(partial(rt.save_evaluation, lab, result, case_set=cases), json_=json_)
         return
     other = _config(baseline)
@@ -198,6 +206,8 @@ def evaluate(
         _say_json(changes)
     else:
         _say(table_lines(pl.DataFrame(changes)))
+    looked = [(before, against), (result, table)]
+    _say_looks([rt.record_evaluation(lab, *one) for one in looked], json_=json_)
     for run in (before, result):
         _keep(partial(rt.save_evaluation, lab, run, case_set=cases), json_=json_)
 
@@ -240,6 +250,8 @@ def explain(
         typer.echo(f"nothing is shown: {int(table.valid.sum())} candidates at that time")
         return
     _say([plain(line, columns=100) for line in display_lines(display)])
+    if display.height > top:
+        typer.echo(f"the first {top} of {display.height}, stage by stage; --top says how many")
     for memory_id in display.sort("rank")["memory_id"].head(top).to_list():
         rows = evidence.filter(pl.col("memory_id") == memory_id).sort("step")
         typer.echo(f"\n{plain(memory_id, columns=100)}")
@@ -392,13 +404,16 @@ def report(
         "report.html"
     ),
     config: Annotated[str, typer.Option("--config", help="The current default.")] = "textbook",
+    sweep: Annotated[
+        str | None, typer.Option("--sweep", help="Id of a saved sweep; default: a small one.")
+    ] = None,
     encoder: EncoderOption = None,
 ) -> None:
     """Write a self-contained page. Example: recalltune report --db F --cases S --out r.html."""
     from recalltune.report.journey import write_report
 
     lab = _existing(db)
-    typer.echo(str(write_report(lab, cases, _config(config), out, encoder=encoder)))
+    typer.echo(str(write_report(lab, cases, _config(config), out, encoder=encoder, sweep_id=sweep)))
 
 
 def _say_error(message: str) -> None:
@@ -407,9 +422,18 @@ def _say_error(message: str) -> None:
         typer.echo(f"{'' if number else 'error: '}{plain(line, columns=_ERROR_COLUMNS)}", err=True)
 
 
+def _check_arguments(words: list[str]) -> None:
+    for number, word in enumerate(words, start=1):
+        # A byte that is no UTF-8 reaches Python as half of a surrogate pair.
+        if any("\ud800" <= one <= "\udfff" for one in word):
+            message = f"argument {number} holds bytes that are not UTF-8"
+            raise ParameterError(message)
+
+
 def main() -> None:
     """Run the command line; bad input ends in one line and exit code 2, never in a traceback."""
     try:
+        _check_arguments(sys.argv[1:])
         code = app(standalone_mode=False)
     except RecalltuneError as error:
         _say_error(str(error))

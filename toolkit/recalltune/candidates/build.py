@@ -146,6 +146,12 @@ def ask(
     row: dict[str, Any] = dict.fromkeys(QUERY_COLUMNS)
     row |= {"query_id": "query", "text": text, "asked_at": at, "scope": scope}
     queries = pl.DataFrame([row], schema=dict(QUERY_COLUMNS))
+    if not text.strip():
+        raise ParameterError("text must ask something, got nothing but space")
+    for name, given in (("text", text), ("scope", scope or "")):
+        if not given.isprintable() and any("\ud800" <= one <= "\udfff" for one in given):
+            message = f"{name} must be Unicode text; it holds bytes that are not UTF-8"
+            raise ParameterError(message)
     table = candidates_for(lab, queries, config, encoder=encoder)
     known = table.spans["scope"].drop_nulls().unique().to_list()
     searched = in_scope(np.array(known, dtype=np.str_), scope, config.admit.scope_match)
@@ -201,11 +207,10 @@ def candidates_for(
     if config.arms.substring is not None:
         codes["substring_mode"] = MODES
         table["substring_mode"] = np.where(span >= 0, table["substring_mode"], -1).astype(np.int64)
-    notices |= corpus.notices | {
-        "vectors_not_kept": unkept,
-        "abstained_queries": 0 if asked is None else int((~asked.any(axis=1)).sum()),
+    notices |= {
+        "abstained_queries": _abstained(asked, queries.height),
         "wordless_queries": _wordless(corpus.index, queries["text"].to_list()),
-        "same_instant": int(np.isin(spans.enters, queries["asked_at"].to_numpy()).sum()),
+        "same_instant": (spans.enters == queries["asked_at"].to_numpy()[:, None]).sum(axis=1),
     }
     return Candidates(
         queries=queries,
@@ -224,7 +229,8 @@ def candidates_for(
             encoder=_told(chosen, config.arms),
             vectors="" if asked is None else _sha(asked, corpus.vectors),
         ),
-        notices=notices,
+        corpus_notices=corpus.notices | {"vectors_not_kept": unkept},
+        query_notices=notices,
     )
 
 
@@ -263,9 +269,18 @@ def _corpus(lab: Lab, worlds: Worlds, arms: Arms, encoder: Encoder | None) -> _C
     return _Corpus(worlds, index, substrings, token_sets, vectors, notices)
 
 
-def _wordless(index: TextIndex | None, queries: Sequence[str]) -> int:
-    """How many queries hold nothing that the lexical arm could look up."""
-    return 0 if index is None else sum(not index.asked(text)[1] for text in queries)
+def _abstained(asked: NDArray[np.float32] | None, queries: int) -> NDArray[np.int64]:
+    """Shape (Q,), 1 where a query has no direction and so no dense proposal."""
+    silent = np.zeros(queries, dtype=np.int64)
+    if asked is not None:
+        silent[~asked.any(axis=1)] = 1
+    return silent
+
+
+def _wordless(index: TextIndex | None, queries: Sequence[str]) -> NDArray[np.int64]:
+    """Shape (Q,), 1 where a query holds nothing that the lexical arm could look up."""
+    silent = [index is not None and not index.asked(text)[1] for text in queries]
+    return np.array(silent, dtype=np.int64)
 
 
 def _snippet_tokens(

@@ -19,7 +19,7 @@ _CODED = ("layer", "category", "tier", "scope", "origin", "project")
 
 def features_of(
     spans: SpanTable, span: NDArray[np.int64], at: NDArray[np.int64], accesses: pl.DataFrame
-) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[str, ...]], dict[str, int]]:
+) -> tuple[dict[str, NDArray[Any]], dict[str, tuple[str, ...]], dict[str, NDArray[np.int64]]]:
     """Return the features, the texts behind the coded ones, and what was clamped or missing.
 
     Parameters
@@ -37,7 +37,7 @@ def features_of(
     -------
     tuple
         name -> shape (Q, C), NaN where a value is absent; name of a coded feature -> its texts;
-        name of a notice -> how many candidates it concerns.
+        name of a notice -> shape (Q,), how many candidates of each query it concerns.
     """
     valid, row, frame = span >= 0, np.maximum(span, 0), spans.frame
 
@@ -67,9 +67,9 @@ def features_of(
         codes[column.name], coded = _coded(column)
         features[column.name] = along(coded, -1)
     notices = {
-        "future_timestamps": int(future.sum()),
-        "untimed_candidates": int((valid & np.isnan(age)).sum()),
-        "missing_salience": int((valid & np.isnan(features["salience"])).sum()),
+        "future_timestamps": future.sum(axis=1),
+        "untimed_candidates": (valid & np.isnan(age)).sum(axis=1),
+        "missing_salience": (valid & np.isnan(features["salience"])).sum(axis=1),
     }
     return features, codes, notices
 

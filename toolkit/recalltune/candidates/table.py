@@ -87,8 +87,10 @@ class Candidates:
     expectations: Mapping[str, Any] = field(default_factory=dict)
     """query_id -> the case's other expectations, for the verdict."""
     stamp: Stamp = Stamp("none", "none", "none")
-    notices: Mapping[str, int] = field(default_factory=dict)
-    """What was clamped, withheld or missing, by name."""
+    corpus_notices: Mapping[str, int] = field(default_factory=dict)
+    """What was withheld or missing in the memory, by name, whatever is asked."""
+    query_notices: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """What was clamped or missing for each query, by name; shape (Q,)."""
     _kept: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +102,12 @@ class Candidates:
             if values.shape != shape:
                 message = f"feature {name!r} must be {shape} to match span, got {values.shape}"
                 raise ContractError(message)
+
+    @property
+    def notices(self) -> dict[str, int]:
+        """What was clamped, withheld or missing, by name, over the queries of this table."""
+        counted = {name: int(counts.sum()) for name, counts in self.query_notices.items()}
+        return counted | dict(self.corpus_notices)
 
     @property
     def valid(self) -> NDArray[np.bool_]:
@@ -180,6 +188,7 @@ class Candidates:
             queries=kept,
             span=self.span[index],
             features={name: values[index] for name, values in self.features.items()},
+            query_notices={name: counts[index] for name, counts in self.query_notices.items()},
             labels=labels,
             _kept={},
         )

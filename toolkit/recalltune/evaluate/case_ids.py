@@ -72,9 +72,15 @@ def with_full_ids(
         If an id cannot be resolved, a list names one memory twice, a memory is both target and
         hard negative, or a grade is given to a memory that is no target.
     """
+    written: dict[str, str] = {}
 
     def full(prefix: str) -> str:
-        return resolve_id(prefix, memory_ids, unnamed=unnamed)
+        memory_id = resolve_id(prefix, memory_ids, unnamed=unnamed)
+        written.setdefault(memory_id, prefix)
+        return memory_id
+
+    def named(memory_id: str) -> str:
+        return written[memory_id] if memory_id in unnamed else memory_id
 
     targets = tuple(
         full(target) if isinstance(target, str) else tuple(map(full, target))
@@ -94,13 +100,13 @@ def with_full_ids(
     ):
         repeated = [memory for memory, times in Counter(ids).items() if times > 1]
         if repeated:
-            msg = f"{name} must name each memory once, got {repeated[0]!r} twice"
+            msg = f"{name} must name each memory once, got {named(repeated[0])!r} twice"
             raise ParameterError(msg)
     if both := sorted(set(flat) & set(resolved.hard_negatives)):
-        msg = f"{both[0]!r} must not be both a target and a hard negative"
+        msg = f"{named(both[0])!r} must not be both a target and a hard negative"
         raise ParameterError(msg)
     if stray := sorted(set(resolved.grades) - set(flat)):
-        msg = f"grades must name targets only, got {stray[0]!r}"
+        msg = f"grades must name targets only, got {named(stray[0])!r}"
         raise ParameterError(msg)
     return resolved
 

@@ -1,7 +1,8 @@
 """One query looked at closely: its lists in several runs, and what each stage did to a memory.
 
 Memory texts are those of the span that was open when the query was asked, out of the candidate
-table, which holds no untold span; a memory that did not exist then has no text.
+table, which holds no untold span. A label whose memory was not known then, or never told, is
+named nowhere: `withheld_targets` counts it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.explain import explain
 from recalltune.pipeline.run import check_setup, profile_groups, steps, with_profile
 
-__all__ = ["flow", "listed", "loss_stages", "memories_then", "rival", "waterfall"]
+__all__ = [
+    "flow",
+    "listed",
+    "loss_stages",
+    "memories_then",
+    "rival",
+    "waterfall",
+    "withheld",
+    "withheld_targets",
+]
 
 MOST_MEMORIES = 12
 
@@ -39,7 +49,8 @@ def flow(
     -------
     pl.DataFrame
         memory_id, label (text), column (run), rank (null: not shown), role (target; superseded:
-        an earlier version of a target; other), layer; at most ``most`` memories.
+        an earlier version of a target; other), layer; at most ``most`` memories. Targets that
+        nobody was told of by then have no row, see `withheld_targets`.
 
     Raises
     ------
@@ -74,6 +85,29 @@ def flow(
         for name, ranks in shown.items()
     ]
     return pl.DataFrame(rows, schema=_FLOW)
+
+
+def withheld_targets(candidates: Candidates, query_id: str) -> int:
+    """Count the targets of a query that did not exist when it was asked, or were not told by then.
+
+    Raises
+    ------
+    ParameterError
+        If the query is unknown.
+    """
+    candidates.position(query_id)
+    return len(_labelled(candidates, query_id, "target", exists=False))
+
+
+def withheld(count: int, noun: str = "target") -> str:
+    """Say how many memories a label names that must not be named.
+
+    Examples
+    --------
+    >>> withheld(2)
+    '2 targets withheld, or not known when this was asked'
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'} withheld, or not known when this was asked"
 
 
 def memories_then(
@@ -117,7 +151,7 @@ def memories_then(
 def listed(candidates: Candidates, run: Evaluation, query_id: str) -> pl.DataFrame:
     """The list one query is shown: rank, memory_id, text, layer, score, tokens, role, event_at."""
     wanted = _wanted(candidates, query_id)
-    avoided = _labelled(candidates, query_id, "hard_negative")
+    avoided = _labelled(candidates, query_id, "hard_negative", exists=True)
     hits = run.hits.filter(pl.col("query_id") == query_id).sort("rank")
     facts = memories_then(candidates, query_id, hits["memory_id"].to_list())
     rows = [
@@ -301,13 +335,15 @@ def _reason(kind: str) -> str:
 
 def _wanted(candidates: Candidates, query_id: str) -> list[str]:
     candidates.position(query_id)
-    return _labelled(candidates, query_id, "target")
+    return _labelled(candidates, query_id, "target", exists=True)
 
 
-def _labelled(candidates: Candidates, query_id: str, role: str) -> list[str]:
+def _labelled(candidates: Candidates, query_id: str, role: str, *, exists: bool) -> list[str]:
     if not candidates.labels.height:
         return []
-    mine = candidates.labels.filter((pl.col("query_id") == query_id) & (pl.col("role") == role))
+    mine = candidates.labels.filter(
+        (pl.col("query_id") == query_id) & (pl.col("role") == role) & (pl.col("exists") == exists)
+    )
     return mine.sort("memory_id")["memory_id"].unique(maintain_order=True).to_list()
 
 

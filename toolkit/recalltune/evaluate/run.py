@@ -54,10 +54,6 @@ DEFAULT_METRICS = (
     "order_violations",
 )
 
-ACCOUNT_SCHEMA = {"query_id": pl.String, "layer": pl.String} | dict.fromkeys(
-    ("candidates", "picked", "dropped", "oversize", "tokens", "cap", "floor"), pl.Int64
-)
-
 
 @dataclass(frozen=True, eq=False)
 class Shown:
@@ -128,8 +124,10 @@ def _accounts(
     rows, places = np.nonzero(order >= 0)
     shown[rows, order[rows, places]] = True
     frames = []
-    for code, name in enumerate(candidates.codes["layer"]):
-        mine = candidates.valid & (layer == code)
+    # A layer of the config has a row even if empty; another only where a query sees some of it, so
+    # that nothing later, hidden or foreign decides which rows there are.
+    for name in sorted({*config.layers, *candidates.codes["layer"]}):
+        mine = candidates.valid & (layer == candidates.code("layer", name))
         picked = mine & shown
         budget = None if select is None else select.budget_tokens
         oversize = mine & (tokens > budget) if budget else np.zeros_like(mine)
@@ -151,9 +149,6 @@ def _accounts(
                 ),
             )
         )
-    if not frames:
-        return pl.DataFrame(schema=ACCOUNT_SCHEMA)
-    # A layer that only later, hidden or foreign memories have is none this query may hear of.
     seen = (pl.col("candidates") > 0) | pl.col("layer").is_in(config.layers)
     return pl.concat(frames).filter(seen).sort("query_id", "layer")
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from recalltune.errors import ParameterError
 from recalltune.ingest.moments import dated_name
 
-__all__ = ["Source", "find_sources"]
+__all__ = ["Source", "find_sources", "gone_files"]
 
 _SUFFIX_OF = {
     "claude_code": {".jsonl"},
@@ -78,6 +78,32 @@ def find_sources(
             raise ParameterError(msg)
     _refuse_namesakes(found.values())
     return list(found.values())
+
+
+def gone_files(
+    paths: Iterable[str | os.PathLike[str]], sources: Iterable[Source], known: Collection[str]
+) -> list[str]:
+    """Return the files that the given folders held at an earlier import and hold no more, by name.
+
+    Parameters
+    ----------
+    paths
+        Files and folders, as `find_sources` took them. Only folders are looked into: who names a
+        file says nothing of its neighbours.
+    sources
+        What was found there.
+    known
+        Names of all files that were ever imported.
+    """
+    here = {source.file for source in sources}
+    gone = set[str]()
+    for folder in (path for path in map(Path, paths) if path.is_dir()):
+        root = folder.resolve()
+        start = f"{_portable(root.name)}/"
+        earlier = {file for file in known if file.startswith(start)} - here
+        # A file that another format passes over is still there.
+        gone |= {file for file in earlier if not os.path.lexists(root / file[len(start) :])}
+    return sorted(gone)
 
 
 def _refuse_namesakes(sources: Iterable[Source]) -> None:

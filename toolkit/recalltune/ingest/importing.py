@@ -19,7 +19,7 @@ from recalltune.errors import ParameterError, SourceError, nearest
 from recalltune.ingest.claude_code import read_claude_code
 from recalltune.ingest.connector_v1 import read_connector_v1
 from recalltune.ingest.detect import FORMATS, detect
-from recalltune.ingest.folder import Source, find_sources
+from recalltune.ingest.folder import Source, find_sources, gone_files
 from recalltune.ingest.locomo import read_locomo
 from recalltune.ingest.markdown_folder import read_markdown
 from recalltune.ingest.merge import Holdings, merge, settle_again
@@ -58,6 +58,10 @@ def ingest(
     turns_as_memories: bool = False,
 ) -> ImportReport:
     """Read files into the lab.
+
+    A file that was imported from a folder earlier and is no longer in it keeps what it said, and
+    a notice names it: a file may have been moved out of the way, and what an agent remembers does
+    not end with it. Empty the file to take back what it said, or make the lab anew without it.
 
     Parameters
     ----------
@@ -99,6 +103,7 @@ def ingest(
     sources = find_sources(given, format, notes)
     tally = Tally(notes)
     with lab.writing() as con:
+        tally.gone(gone_files(given, sources, known_files(con)))
         for batch in _batches(_changed(con, sources, format, settings, tally)):
             _import(con, batch, tally)
         tally.notes.update(settle_spans(con))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -25,6 +25,8 @@ _FILES: dict[str, pl.DataType] = {
     "memories": pl.Int64(),
     "already": pl.Int64(),
 }
+_NAMED = 5
+"""Files that a notice names."""
 _DROPPED: dict[str, pl.DataType] = {
     "file": pl.String(),
     "reason": pl.String(),
@@ -69,6 +71,7 @@ class Tally:
         self._dropped: list[tuple[str, str, int, list[int]]] = []
         self._findings: dict[str, set[str]] = {}
         self._days: list[date] = []
+        self._gone: tuple[str, ...] = ()
         self.notes = notes
 
     def unchanged(self, file: str, earlier: IngestFile) -> None:
@@ -82,6 +85,10 @@ class Tally:
     def unreadable(self, file: str) -> None:
         """Note a file of a walked folder in which there is nothing to import."""
         self._files.append((file, "unknown", 0, 0, 0, 0, 0, 0))
+
+    def gone(self, files: Sequence[str]) -> None:
+        """Note files that a folder held at an earlier import and holds no more."""
+        self._gone = tuple(files)
 
     def read(self, file: str, parsed: Parsed, already: int) -> None:
         """Note a file that was read."""
@@ -115,7 +122,10 @@ class Tally:
         return ImportReport(
             pl.DataFrame(self._files, schema=_FILES, orient="row"),
             pl.DataFrame(self._dropped, schema=_DROPPED, orient="row"),
-            tuple(f"{note}: {count:,}" for note, count in sorted(self.notes.items()) if count),
+            (
+                *_of_gone(self._gone),
+                *(f"{note}: {count:,}" for note, count in sorted(self.notes.items()) if count),
+            ),
         )
 
 
@@ -130,6 +140,18 @@ def ledger_row(file: str, sha256: str, settings: str, parsed: Parsed) -> IngestF
         kept=parsed.kept,
         dropped=parsed.dropped,
         reasons={reason: drop.count for reason, drop in sorted(parsed.drops.items())},
+    )
+
+
+def _of_gone(files: Sequence[str]) -> Iterator[str]:
+    if not files:
+        return
+    are = "file" if len(files) == 1 else "files"
+    stay = "is gone; its" if len(files) == 1 else "are gone; their"
+    more = f" and {len(files) - _NAMED:,} more" if len(files) > _NAMED else ""
+    yield (
+        f"{len(files):,} {are} imported earlier from this folder {stay} records stay: "
+        f"{', '.join(files[:_NAMED])}{more}"
     )
 
 

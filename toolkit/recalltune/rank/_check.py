@@ -6,9 +6,11 @@ In: a name, a value, its allowed range. Out: the value as a float64 array (or in
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,12 +24,15 @@ __all__ = [
     "at_least",
     "choice",
     "finite",
+    "fitting",
     "in_range",
     "whole_numbers",
     "word_list",
 ]
 
 FloatArray = NDArray[np.float64]
+Given = ParamSpec("Given")
+Told = TypeVar("Told")
 
 
 def in_range(
@@ -104,8 +109,12 @@ def choice(name: str, value: str, known: Iterable[str]) -> str:
 
 
 def as_floats(name: str, value: ArrayLike) -> FloatArray:
-    """Return ``value`` as a float64 array; text and objects are refused."""
-    array = np.asarray(value)
+    """Return ``value`` as a float64 array; text, objects and uneven rows are refused."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        msg = f"{name} must hold rows of one length, got {value!r:.60}"
+        raise ParameterError(msg) from None
     if array.dtype.kind not in "fiu" and array.size:
         msg = f"{name} must hold numbers, got an array of {array.dtype}"
         raise ParameterError(msg)
@@ -130,6 +139,55 @@ def word_list(name: str, value: Iterable[str]) -> list[str]:
         msg = f"{name} must be a list of tokens, got the text {value[:40]!r}"
         raise ParameterError(msg)
     return list(value)
+
+
+def fitting(primitive: Callable[Given, Told]) -> Callable[Given, Told]:
+    """Let a primitive refuse, by name, arrays that do not broadcast with those before them.
+
+    An empty array beside a first one that holds something is refused too: NumPy would answer
+    with nothing where the first holds one element.
+    """
+    signature = inspect.signature(primitive)
+    arrays = [one.name for one in signature.parameters.values() if "Array" in str(one.annotation)]
+
+    @wraps(primitive)
+    def checked(*given: Given.args, **named: Given.kwargs) -> Told:
+        try:
+            arguments = signature.bind(*given, **named).arguments
+        except TypeError:  # Python's own refusal, with the primitive's name
+            return primitive(*given, **named)
+        shapes = {name: _shape(arguments[name]) for name in arrays if name in arguments}
+        first, *others = shapes
+        for name in others:
+            if 0 in shapes[name] and 0 not in shapes[first]:
+                msg = f"{name} must hold at least one value, got an empty array"
+                raise ParameterError(msg)
+        try:
+            return primitive(*given, **named)
+        except ValueError as error:
+            if isinstance(error, ParameterError) or "broadcast" not in str(error):
+                raise
+            raise ParameterError(_unfit(shapes)) from None
+
+    return checked
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """Of rows of uneven length, (): they are refused where they are read."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        return ()
+
+
+def _unfit(shapes: dict[str, tuple[int, ...]]) -> str:
+    together: tuple[int, ...] = ()
+    for name, shape in shapes.items():
+        try:
+            together = np.broadcast_shapes(together, shape)
+        except ValueError:
+            return f"{name} must broadcast with shape {together}, got {shape}"
+    return f"{', '.join(shapes)} must broadcast with one another, got shapes {shapes}"
 
 
 def _refusal(name: str, wanted: str, array: NDArray[Any], bad: NDArray[np.bool_]) -> str:

@@ -10,11 +10,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recalltune.rank._check import FloatArray, in_range, word_list
+from recalltune.rank._check import FloatArray, fitting, in_range, word_list
 
 __all__ = ["project_multiplier", "ten_point_multiplier"]
 
 
+@fitting
 def ten_point_multiplier(
     importance: ArrayLike, *, base: ArrayLike = 0.75, step: ArrayLike = 0.05
 ) -> FloatArray:

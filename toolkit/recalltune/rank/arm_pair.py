@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recalltune.errors import ParameterError
-from recalltune.rank._check import FloatArray, in_range
+from recalltune.rank._check import FloatArray, fitting, in_range
 
 __all__ = ["agreeing_mean", "rescued_sum"]
 
 
+@fitting
 def agreeing_mean(
     dense: ArrayLike,
     lexical: ArrayLike,
@@ -85,6 +86,7 @@ def agreeing_mean(
     return np.clip(chosen, 0.0, 1.0)
 
 
+@fitting
 def rescued_sum(
     dense: ArrayLike,
     lexical: ArrayLike,

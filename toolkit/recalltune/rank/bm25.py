@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recalltune.errors import ParameterError
-from recalltune.rank._check import FloatArray, as_mask, in_range, word_list
+from recalltune.rank._check import FloatArray, as_mask, fitting, in_range, word_list
 
 __all__ = ["PostingIndex", "QueryTerms", "idf", "score_terms"]
 
@@ -90,6 +90,7 @@ class QueryTerms:
     average_length: float
 
 
+@fitting
 def score_terms(query: QueryTerms, *, k1: ArrayLike = 1.2, b: ArrayLike = 0.75) -> FloatArray:
     """BM25 of the rows of ``query``; bit-identical to `PostingIndex.scores` at these rows.
 

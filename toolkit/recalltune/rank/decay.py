@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recalltune.rank._check import FloatArray, choice, in_range
+from recalltune.rank._check import FloatArray, choice, fitting, in_range
 
 __all__ = [
     "exponential",
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 
+@fitting
 def exponential(age_days: ArrayLike, *, half_life_days: ArrayLike) -> FloatArray:
     """Weight that halves with every half-life: ``2 ** (-t / h)``.
 
@@ -62,6 +63,7 @@ def exponential(age_days: ArrayLike, *, half_life_days: ArrayLike) -> FloatArray
     return np.exp2(-_in_units(age_days, "half_life_days", half_life_days))
 
 
+@fitting
 def weibull(age_days: ArrayLike, *, half_life_days: ArrayLike, shape: ArrayLike) -> FloatArray:
     """Stretched exponential pinned at its half-life: ``2 ** (-(t / h) ** shape)``.
 
@@ -107,6 +109,7 @@ def weibull(age_days: ArrayLike, *, half_life_days: ArrayLike, shape: ArrayLike)
         return np.exp2(-(_in_units(age_days, "half_life_days", half_life_days) ** shape))
 
 
+@fitting
 def power(age_days: ArrayLike, *, half_life_days: ArrayLike, exponent: ArrayLike) -> FloatArray:
     """Power law pinned at its half-life: ``(1 + (2 ** (1 / p) - 1) * t / h) ** -p``.
 
@@ -151,6 +154,7 @@ def power(age_days: ArrayLike, *, half_life_days: ArrayLike, exponent: ArrayLike
     return weight
 
 
+@fitting
 def linear(age_days: ArrayLike, *, half_life_days: ArrayLike) -> FloatArray:
     """Weight that falls on a straight line to 0 at twice the half-life: ``max(0, 1 - t / 2h)``.
 
@@ -184,6 +188,7 @@ def linear(age_days: ArrayLike, *, half_life_days: ArrayLike) -> FloatArray:
     return np.maximum(0.0, 1.0 - units / 2.0)
 
 
+@fitting
 def mean_life(age_days: ArrayLike, *, mean_life_days: ArrayLike) -> FloatArray:
     """Exponential by its mean life: ``e ** (-t / m)``; often shipped under the name half-life.
 
@@ -217,6 +222,7 @@ def mean_life(age_days: ArrayLike, *, mean_life_days: ArrayLike) -> FloatArray:
     return np.exp(-_in_units(age_days, "mean_life_days", mean_life_days))
 
 
+@fitting
 def half_floor(age_days: ArrayLike, *, mean_life_days: ArrayLike) -> FloatArray:
     """Exponential that forgets only half: ``0.5 + 0.5 * e ** (-t / m)``.
 
@@ -249,6 +255,7 @@ def half_floor(age_days: ArrayLike, *, mean_life_days: ArrayLike) -> FloatArray:
     return 0.5 + 0.5 * mean_life(age_days, mean_life_days=mean_life_days)
 
 
+@fitting
 def weibull_rate(age_days: ArrayLike, *, half_life_days: ArrayLike, shape: ArrayLike) -> FloatArray:
     """Stretched exponential in rate form: ``2 ** (-(t ** shape) / h)``.
 
@@ -290,6 +297,7 @@ def weibull_rate(age_days: ArrayLike, *, half_life_days: ArrayLike, shape: Array
         return np.exp2(-(age_days**shape / half_life_days))
 
 
+@fitting
 def with_floor(weight: ArrayLike, floor: ArrayLike) -> FloatArray:
     """Weight that never falls below a floor: ``floor + (1 - floor) * weight``.
 
@@ -325,6 +333,7 @@ def with_floor(weight: ArrayLike, floor: ArrayLike) -> FloatArray:
     return floor + (1.0 - floor) * weight
 
 
+@fitting
 def reinforced_half_life(
     access_count: ArrayLike,
     days_since_access: ArrayLike,

@@ -20,6 +20,7 @@ from recalltune.rank._check import (
     as_mask,
     at_least,
     finite,
+    fitting,
     in_range,
     word_list,
 )
@@ -38,6 +39,7 @@ __all__ = [
 _SLACK = 1e-6
 
 
+@fitting
 def mmr(
     relevance: ArrayLike,
     similarity: ArrayLike,
@@ -104,6 +106,7 @@ def mmr(
     )
 
 
+@fitting
 def mmr_batch(
     relevance: ArrayLike,
     similarity: ArrayLike,
@@ -170,6 +173,7 @@ def mmr_batch(
     return _walk(worth, lambda_[..., np.newaxis], gain, free, alike, picks)
 
 
+@fitting
 def mmr_objective(relevance: ArrayLike, nearest: ArrayLike, *, lambda_: ArrayLike) -> FloatArray:
     """What one step of MMR maximises: ``lambda * relevance - (1 - lambda) * nearest``.
 
@@ -293,6 +297,7 @@ def defer(similarity: ArrayLike, *, threshold: float) -> NDArray[np.intp]:
     return defer_batch(similarity, np.ones(max(size, 0), np.bool_), threshold=threshold)
 
 
+@fitting
 def defer_batch(
     similarity: ArrayLike, valid: ArrayLike, *, threshold: ArrayLike
 ) -> NDArray[np.intp]:

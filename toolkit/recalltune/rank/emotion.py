@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recalltune.rank._check import FloatArray, in_range
+from recalltune.rank._check import FloatArray, fitting, in_range
 
 __all__ = ["arousal_multiplier", "emotional_half_life"]
 
 
+@fitting
 def emotional_half_life(
     valence: ArrayLike,
     *,
@@ -62,6 +63,7 @@ def emotional_half_life(
     return half_life_days * (1.0 + stretch * felt)
 
 
+@fitting
 def arousal_multiplier(arousal: ArrayLike, *, weight: ArrayLike = 0.1) -> FloatArray:
     """Bonus of an exciting memory: ``1 + weight * arousal``.
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recalltune.rank._check import FloatArray, finite, in_range
+from recalltune.rank._check import FloatArray, finite, fitting, in_range
 
 __all__ = ["act_r", "fsrs"]
 
 
+@fitting
 def fsrs(
     age_days: ArrayLike, *, stability_days: ArrayLike, exponent: ArrayLike = 0.1542
 ) -> FloatArray:
@@ -56,6 +57,7 @@ def fsrs(
     return weight
 
 
+@fitting
 def act_r(
     use_ages_days: ArrayLike,
     *,

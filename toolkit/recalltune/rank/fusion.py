@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recalltune.errors import ParameterError
-from recalltune.rank._check import FloatArray, choice, finite, in_range
+from recalltune.rank._check import FloatArray, choice, finite, fitting, in_range
 
 __all__ = [
     "inverse_distance",
@@ -27,6 +27,7 @@ __all__ = [
 _COSINE_SLACK = 1e-6
 
 
+@fitting
 def rrf(
     ranks: ArrayLike,
     *,
@@ -79,6 +80,7 @@ def rrf(
     return total
 
 
+@fitting
 def weighted_sum(
     scores: ArrayLike, *, weights: ArrayLike | None = None, divide_by: str = "nothing"
 ) -> FloatArray:
@@ -210,6 +212,9 @@ def z_score(scores: ArrayLike, *, weakest: float | None = None) -> FloatArray:
     if weakest is not None:
         in_range("weakest", weakest, low=0.0, high_open=True)
     here = ~np.isnan(scores)
+    # A power of two is taken out, which rounds nothing: squares stay within float64.
+    largest = np.max(np.abs(scores), axis=-1, keepdims=True, where=here, initial=0.0)
+    scores = np.ldexp(scores, -np.frexp(largest)[1])
     n = np.maximum(np.sum(here, axis=-1, keepdims=True), 1)
     mean = np.sum(scores, axis=-1, keepdims=True, where=here) / n
     away = scores - mean
@@ -225,6 +230,7 @@ def z_score(scores: ArrayLike, *, weakest: float | None = None) -> FloatArray:
     return shifted + weakest
 
 
+@fitting
 def saturate(scores: ArrayLike, *, half: ArrayLike = 1.0) -> FloatArray:
     """Unbounded scores pressed into [0, 1): ``s / (half + s)``.
 
@@ -256,9 +262,11 @@ def saturate(scores: ArrayLike, *, half: ArrayLike = 1.0) -> FloatArray:
     """
     scores = in_range("scores", scores, low=0.0, high_open=True, nan_ok=True)
     half = in_range("half", half, low=0.0, low_open=True, high_open=True)
-    return scores / (half + scores)
+    # Halved, since the sum of two large numbers may exceed float64.
+    return scores / 2.0 / (half / 2.0 + scores / 2.0)
 
 
+@fitting
 def logistic(scores: ArrayLike, *, scale: ArrayLike = 5.0) -> FloatArray:
     """Scores pressed into (0, 1): ``1 / (1 + exp(-s / scale))``.
 
@@ -291,7 +299,8 @@ def logistic(scores: ArrayLike, *, scale: ArrayLike = 5.0) -> FloatArray:
     scores = finite("scores", scores, nan_ok=True)
     scale = in_range("scale", scale, low=0.0, low_open=True, high_open=True)
     # exp of the negative side only, so that no score overflows.
-    small = np.exp(-np.abs(scores / scale))
+    with np.errstate(over="ignore"):
+        small = np.exp(-np.abs(scores / scale))
     return np.where(scores < 0.0, small, 1.0) / (1.0 + small)
 
 

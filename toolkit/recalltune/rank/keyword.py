@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from recalltune.rank._check import FloatArray, finite, in_range
+from recalltune.rank._check import FloatArray, finite, fitting, in_range
 
 __all__ = [
     "KeywordPlan",
@@ -120,6 +120,7 @@ def words_in_path(words: Collection[str], path: str) -> int:
     return sum(word in within for word in words)
 
 
+@fitting
 def lexical_boost(
     score: ArrayLike,
     *,

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recalltune.errors import ParameterError
-from recalltune.rank._check import FloatArray, in_range
+from recalltune.rank._check import FloatArray, fitting, in_range
 
 __all__ = ["importance_half_life", "lifecycle_composite", "search_multiplier", "use_frequency"]
 
 
+@fitting
 def importance_half_life(
     importance: ArrayLike, *, half_life_days: ArrayLike = 30.0, modulation: ArrayLike = 1.5
 ) -> FloatArray:
@@ -54,6 +55,7 @@ def importance_half_life(
     return half_life_days * np.exp(modulation * importance)
 
 
+@fitting
 def use_frequency(
     access_count: ArrayLike,
     span_days: ArrayLike,
@@ -106,6 +108,7 @@ def use_frequency(
     return -np.expm1(-count / saturation) * dense
 
 
+@fitting
 def lifecycle_composite(
     recency: ArrayLike,
     frequency: ArrayLike,
@@ -154,6 +157,7 @@ def lifecycle_composite(
     return worth
 
 
+@fitting
 def search_multiplier(
     composite: ArrayLike, recency: ArrayLike, floor: ArrayLike, *, lowest: ArrayLike = 0.3
 ) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from recalltune.errors import ParameterError
-from recalltune.rank._check import FloatArray, in_range
+from recalltune.rank._check import FloatArray, fitting, in_range
 from recalltune.rank.decay import exponential, mean_life
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 
+@fitting
 def salience_multiplier(salience: ArrayLike, *, weight: ArrayLike) -> FloatArray:
     """Bonus for salient memories: ``1 + weight * salience``.
 
@@ -61,6 +62,7 @@ def salience_multiplier(salience: ArrayLike, *, weight: ArrayLike) -> FloatArray
     return 1.0 + weight * np.where(np.isnan(salience), 0.0, salience)
 
 
+@fitting
 def importance_weight(
     importance: ArrayLike, *, base: ArrayLike, missing: float | None = None
 ) -> FloatArray:
@@ -101,6 +103,7 @@ def importance_weight(
     return base + (1.0 - base) * np.where(np.isnan(importance), instead, importance)
 
 
+@fitting
 def length_norm(
     length_chars: ArrayLike, *, anchor_chars: ArrayLike, strength: ArrayLike = 0.5
 ) -> FloatArray:
@@ -140,6 +143,7 @@ def length_norm(
     return 1.0 / (1.0 + strength * np.log2(np.maximum(length / anchor, 1.0)))
 
 
+@fitting
 def recency_boost(
     age_days: ArrayLike,
     *,
@@ -195,6 +199,7 @@ def recency_boost(
     return faded * np.exp(np.minimum(lives, 700.0))
 
 
+@fitting
 def access_boost(
     access_count: ArrayLike, *, weight: ArrayLike = 0.03, cap: ArrayLike = 0.15
 ) -> FloatArray:
@@ -234,6 +239,7 @@ def access_boost(
     return 1.0 + np.minimum(cap, weight * np.log2(1.0 + count))
 
 
+@fitting
 def hotness(
     access_count: ArrayLike, days_since_access: ArrayLike, *, mean_life_days: ArrayLike = 10.0
 ) -> FloatArray:
@@ -277,6 +283,7 @@ def hotness(
     return np.where(count > 0.0, cooled, 0.0)
 
 
+@fitting
 def frequency_multiplier(
     hit_count: ArrayLike,
     days_since_hit: ArrayLike,
@@ -327,6 +334,7 @@ def frequency_multiplier(
     return 1.0 + weight * np.log2(np.where(effective >= min_hits, effective, 1.0))
 
 
+@fitting
 def evolution_score(
     age_days: ArrayLike,
     access_count: ArrayLike,

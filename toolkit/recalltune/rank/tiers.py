@@ -12,7 +12,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from recalltune.rank._check import at_least, in_range, whole_numbers
+from recalltune.rank._check import at_least, fitting, in_range, whole_numbers
 
 __all__ = [
     "CORE",
@@ -28,6 +28,7 @@ PERIPHERAL, WORKING, CORE = 0, 1, 2
 Tiers = NDArray[np.int64]
 
 
+@fitting
 def tier_move(
     tier: ArrayLike,
     access_count: ArrayLike,
@@ -111,6 +112,7 @@ def tier_move(
     return _first(rules, [np.int64(WORKING), np.int64(CORE), tier - 1], tier)
 
 
+@fitting
 def composite_tier_move(
     tier: ArrayLike,
     composite: ArrayLike,

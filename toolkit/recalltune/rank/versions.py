@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recalltune.errors import ParameterError
-from recalltune.rank._check import FloatArray, as_mask, finite, in_range, whole_numbers
+from recalltune.rank._check import FloatArray, as_mask, finite, fitting, in_range, whole_numbers
 
 __all__ = ["best_versions", "version_rank"]
 
 
+@fitting
 def version_rank(
     importance: ArrayLike,
     confidence: ArrayLike,

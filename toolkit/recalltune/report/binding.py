@@ -34,7 +34,7 @@ from recalltune.sweep.leads import leads
 __all__ = ["BindingAccount", "account_of", "binding_lines"]
 
 _COLUMNS = 100
-_BESIDE = 47
+_BESIDE = 52
 """Columns of a line that neither the parameter nor its value takes."""
 
 
@@ -154,14 +154,17 @@ def _sampled(account: BindingAccount) -> Iterator[str]:
 
 
 def _why_not(parameters: pl.DataFrame) -> Iterator[str]:
-    dead = parameters.filter(~pl.col("verdict").is_in(["binds", "not tried"]))
     tried = parameters.filter(pl.col("verdict") != "not tried").height
-    yield f"{dead.height} of {tried} parameters do not bind:"
-    yield from _by_reason(dead)
-    untried = parameters.filter(pl.col("verdict") == "not tried")
-    if untried.height:
-        yield f"{untried.height} not tried:"
-        yield from _by_reason(untried)
+    for head, verdicts in {
+        f"of {tried} parameters never bind": ["never binds"],
+        "not seen to bind in a sample of the queries": ["not seen to bind"],
+        "bind on one side only": ["always saturates", "binds above"],
+        "not tried": ["not tried"],
+    }.items():
+        some = parameters.filter(pl.col("verdict").is_in(verdicts))
+        if some.height or verdicts == ["never binds"]:
+            yield f"{some.height} {head}:"
+            yield from _by_reason(some)
 
 
 def _by_reason(some: pl.DataFrame) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from recalltune import charts
-from recalltune.evaluate.query_views import flow, rival, waterfall
+from recalltune.evaluate.query_views import flow, rival, waterfall, withheld, withheld_targets
 from recalltune.evaluate.views import rank_gain
 from recalltune.pipeline.config import RankingConfig
 from recalltune.report.picture import NO_CONTENDER, NO_SWEEP, in_sample
@@ -44,11 +44,13 @@ def flow_of(lang: str) -> Callable[[Journey], Any]:
         if query_id is None:
             return f"No case in the language {lang!r} has a target that any setting shows."
         query = journey.candidates.queries["text"][journey.candidates.position(query_id)]
+        unknown = withheld_targets(journey.candidates, query_id)
         return charts.rank_flow(
             flow(journey.candidates, runs, query_id, most=MEMORIES),
             query=query,
             columns=list(runs),
             noun="setting",
+            detail=f"{withheld(unknown)}." if unknown else "",
             stamp=journey.stamp(),
         )
 

@@ -11,7 +11,7 @@ import polars as pl
 from recalltune.candidates.table import Candidates
 from recalltune.candidates.world import DAY_US
 from recalltune.charts import figures
-from recalltune.evaluate.query_views import listed, memories_then
+from recalltune.evaluate.query_views import listed, memories_then, withheld
 from recalltune.evaluate.run import Evaluation
 from recalltune.evaluate.views import rank_gain
 from recalltune.pipeline.explain import explain
@@ -110,19 +110,20 @@ def _case(journey: Journey, row: Mapping[str, Any]) -> Html:
 
 def _expected(candidates: Candidates, query_id: str) -> Html:
     labels = candidates.labels.filter(pl.col("query_id") == query_id)
-    wanted = labels.filter(pl.col("role") == "target")["memory_id"].unique(maintain_order=True)
-    avoided = labels.filter(pl.col("role") == "hard_negative")["memory_id"].unique(
-        maintain_order=True
-    )
     parts: list[Content] = []
-    for name, ids in (("target", wanted.to_list()), ("not in the top", avoided.to_list())):
+    for role, name, noun in (
+        ("target", "target", "target"),
+        ("hard_negative", "not in the top", "hard negative"),
+    ):
+        mine = labels.filter(pl.col("role") == role).unique("memory_id", maintain_order=True)
+        ids = mine.filter(pl.col("exists"))["memory_id"].to_list()
         facts = memories_then(candidates, query_id, ids)
-        for memory_id in ids:
-            if facts[memory_id]["known"]:
-                text = join([el("em", name), SPACE, _memory(facts[memory_id]["text"])])
-            else:
-                text = join([el("em", name), SPACE, "withheld, or not known when this was asked"])
-            parts.append(el("div", text))
+        parts += [
+            el("div", join([el("em", name), SPACE, _memory(facts[memory_id]["text"])]))
+            for memory_id in ids
+        ]
+        if unknown := mine.height - len(ids):
+            parts.append(el("div", withheld(unknown, noun)))
     return join(parts) if parts else join(["an empty list, or what the case says in words"])
 
 

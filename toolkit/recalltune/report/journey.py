@@ -12,7 +12,7 @@ from recalltune.candidates.build import candidates
 from recalltune.candidates.table import Candidates
 from recalltune.charts import using
 from recalltune.encode import Encoder, resolve
-from recalltune.errors import ContractError
+from recalltune.errors import ContractError, ParameterError
 from recalltune.evaluate.run import DEFAULT_METRICS, Evaluation, evaluate, in_split
 from recalltune.pipeline.address import addresses
 from recalltune.pipeline.config import RankingConfig, preset, preset_names
@@ -26,6 +26,7 @@ from recalltune.store import Lab
 from recalltune.sweep.choose import choose
 from recalltune.sweep.engine import sweep
 from recalltune.sweep.looks import record_look
+from recalltune.sweep.saving import load_sweep
 from recalltune.sweep.space import Space
 
 __all__ = [
@@ -115,8 +116,9 @@ def write_report(
     *,
     encoder: Encoder | str | None = None,
     presets: Sequence[str] | None = None,
+    sweep_id: str | None = None,
 ) -> Path:
-    """Evaluate, sweep a little, and write the page for a lab that is already filled.
+    """Evaluate, and write the page for a lab that is already filled.
 
     Parameters
     ----------
@@ -132,13 +134,30 @@ def write_report(
         An encoder or its name; None takes the best one installed.
     presets
         Presets to set beside it; None takes all that ship.
+    sweep_id
+        A saved sweep of that config over these cases; None sweeps a little by itself.
 
     Returns
     -------
     Path
         ``out``.
+
+    Raises
+    ------
+    ParameterError
+        If the saved sweep starts from another config.
     """
-    table = candidates(lab, cases, config, encoder=encoder)
+    result = choice = None
+    if sweep_id is None:
+        table = candidates(lab, cases, config, encoder=encoder)
+    else:
+        result, table = load_sweep(lab, sweep_id, encoder=encoder)
+        if result.base.fingerprint != config.fingerprint:
+            message = (
+                f"sweep {sweep_id} starts from config {result.base.fingerprint}, not from "
+                f"{config.name} ({config.fingerprint}); name the one it was made with"
+            )
+            raise ParameterError(message)
     tuning = in_split(table, "tune")
     results = {
         config.name: evaluate(tuning, config, metrics=METRICS),
@@ -151,9 +170,9 @@ def write_report(
         for address, values in SMALL_SPACE.items()
         if address in known
     }
-    result = choice = None
-    if axes:
+    if result is None and axes:
         result = sweep(table, config, Space(axes))
+    if result is not None:
         choice = choose(result, candidates=table)
         record_look(lab, choice, table)
     journey = Journey(

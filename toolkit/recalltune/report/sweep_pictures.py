@@ -76,7 +76,10 @@ def half_life(journey: Journey) -> Any:
         measure=measure_of(journey.metric),
         default=None if base["decay.family"] == "none" else float(base[HALF_LIFE]),
         off_name="no decay",
-        detail=f"Tuning cases, {around.stage('decay').family} decay.{left}",
+        detail=(
+            f"Tuning cases, {around.stage('decay').family} decay, other parameters as in the "
+            f"current default.{left}"
+        ),
         stamp=journey.stamp(),
     )
 
@@ -109,6 +112,8 @@ def settings(journey: Journey) -> Any:
     known = addresses(journey.sweep.base)
     here = (known[x], known[y])
     same = journey.sweep.base.fingerprint == around.fingerprint
+    # The strip is one cell, so it stands at one value of y.
+    strip = f"; no decay at {y.rpartition('.')[2]} {addresses(around)[y]:g}" if off else ""
     inside = same and frame.filter((pl.col("x") == here[0]) & (pl.col("y") == here[1])).height
     return charts.sweep_heatmap(
         frame,
@@ -118,7 +123,7 @@ def settings(journey: Journey) -> Any:
         default=here if inside else None,
         strip_name="no decay",
         detail=(
-            f"Other parameters as in the {journey.contender_name} setting. Tie set over all "
+            f"Other parameters as in the {journey.contender_name} setting{strip}. Tie set over all "
             f"{journey.sweep.points.height:,} settings."
         ),
         stamp=journey.stamp(),

@@ -24,6 +24,7 @@ __all__ = [
     "evaluation_lines",
     "import_lines",
     "interval",
+    "look_lines",
     "notice_lines",
     "table_lines",
     "untrusted_lines",
@@ -188,16 +189,21 @@ def choice_lines(
     ]
     lines += _wrapped(choice.sentence(), columns)
     if look > 1:
-        lines += _wrapped(
-            f"These held-out cases have now been scored for {look} decisions; what they confirm "
-            "wears thin with each. Cases nobody has looked at prove more.",
-            columns,
-        )
+        lines += look_lines(look, columns=columns)
     for address, values in choice.tie_ranges.items():
         if ties is None or address in ties:
             told = ", ".join(_cell(value) for value in values)
             lines.append(plain(f"  cannot be told apart: {address} in {told}", columns=columns))
     return lines
+
+
+def look_lines(look: int, *, columns: int = _COLUMNS) -> list[str]:
+    """Say how often these held-out cases have been looked at."""
+    return _wrapped(
+        f"These held-out cases have now been looked at {look} times; what they confirm wears thin "
+        "with each. Cases nobody has looked at prove more.",
+        columns,
+    )
 
 
 def _wrapped(text: str, columns: int) -> list[str]:

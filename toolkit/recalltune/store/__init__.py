@@ -14,7 +14,6 @@ from recalltune.store.files import (
     known_searches,
     replace_memories,
     replace_turns,
-    settle_spans,
 )
 from recalltune.store.jobs import claim_job, expire_leases, finish_job, queue_jobs
 from recalltune.store.lab import Lab, LockedError, ReadOnlyError, open
@@ -47,7 +46,8 @@ from recalltune.store.rows import (
     Turn,
 )
 from recalltune.store.schema import BEGINNING_US, SCHEMA_NUMBER
-from recalltune.store.sharing import read_exchange, read_gate, settle_sharing
+from recalltune.store.settle import settle_sharing, settle_spans
+from recalltune.store.sharing import read_exchange, read_gate
 from recalltune.store.texts import estimate_tokens, put_texts, text_hash
 from recalltune.store.vectors import get_vectors, put_vectors, vector_digest
 from recalltune.store.write import (

@@ -22,7 +22,6 @@ __all__ = [
     "known_searches",
     "replace_memories",
     "replace_turns",
-    "settle_spans",
 ]
 
 _FORGET = (
@@ -44,31 +43,6 @@ _SEARCHES = "select query_id from search_log semi join wanted on wanted.id = sea
 _DELETE_TURNS = "delete from turn using wanted where wanted.id = turn.turn_id"
 _DELETE_SPANS = "delete from memory_span using wanted where wanted.id = memory_span.memory_id"
 _DELETE_MEMORIES = "delete from memory using wanted where wanted.id = memory.memory_id"
-
-_SETTLE = """
-update memory_span set
-    superseded_at = case when m.status = 'superseded'
-                         then coalesce(m.superseded_at, successor.enters_at) end,
-    retracted_at = case when m.status = 'retracted' then m.retracted_at end
-from memory m left join (
-    select memory_id, min(enters_at) as enters_at from memory_span group by memory_id
-) successor on successor.memory_id = m.superseded_by
-where m.memory_id = memory_span.memory_id
-"""
-_LOOSE_ENDS = """
-select
-    count(*) filter (status = 'superseded' and superseded_by is not null and not exists (
-        from memory s where s.memory_id = m.superseded_by)) as dangling,
-    count(*) filter (status <> 'current' and not exists (
-        from memory_span s where s.memory_id = m.memory_id
-        and coalesce(s.superseded_at, s.retracted_at) is not null)) as undated
-from memory m
-"""
-_SUCCESSORS = """
-select memory_id, superseded_by from memory
-where status = 'superseded' and superseded_by is not null
-order by memory_id
-"""
 
 
 def forget_file(con: duckdb.DuckDBPyConnection, file: str) -> Mapping[Kind, list[str]]:
@@ -119,34 +93,3 @@ def replace_memories(
         con.execute(_DELETE_MEMORIES)
         con.execute(_DELETE_SPANS)
     insert_rows(con, [*memories, *spans])
-
-
-def settle_spans(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Derive from the latest states when each span was superseded or retracted; count loose ends.
-
-    A supersession without a time takes effect when its successor may be seen: one that was never
-    told replaces nothing. One whose time nobody knows is never applied backwards: the memory stays
-    current in a replay, and is counted.
-    """
-    con.execute(_SETTLE)
-    dangling, undated = con.sql(_LOOSE_ENDS).fetchall()[0]
-    return {
-        "superseded by a memory that is not there": int(dangling),
-        "superseded or retracted at an unknown time (stays current in a replay)": int(undated),
-        "superseded in a circle (none of them is current)": _in_circles(
-            dict(con.sql(_SUCCESSORS).fetchall())
-        ),
-    }
-
-
-def _in_circles(successors: Mapping[str, str]) -> int:
-    """Memories whose successors lead back to them."""
-    found, seen = 0, set[str]()
-    for start in successors:
-        here, path = start, dict[str, int]()
-        while here in successors and here not in seen:
-            seen.add(here)
-            path[here] = len(path)
-            here = successors[here]
-        found += len(path) - path.get(here, len(path))
-    return found

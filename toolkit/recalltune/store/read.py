@@ -13,6 +13,7 @@ import polars as pl
 
 from recalltune.errors import ContractError, nearest
 from recalltune.store.schema import BEGINNING_US, ORDER_KEYS
+from recalltune.store.sharing import GATED_SOURCES
 
 __all__ = [
     "latest_event_at",
@@ -94,15 +95,24 @@ from search_log
 order by asked_at nulls first, query_id
 """
 
-_LATEST = """
+# What nobody was told must not be seen by the clock either: not its turn, not its uses.
+_LATEST = f"""
+with told as (
+    select memory_id, scope, known_at, told_at, leaves_at, superseded_at, retracted_at
+    from memory_span where not (gated and told_at is null)
+), untold as (
+    select turn_id from memory
+    where turn_id is not null and memory_id not in (select memory_id from told)
+)
 select max(epoch_us(happened)) from (
     select unnest([known_at, told_at, leaves_at, superseded_at, retracted_at]) as happened
-    from memory_span
-    where ($scope is null or scope = $scope) and not (gated and told_at is null)
+    from told where $scope is null or scope = $scope
     union all
-    select unnest([said_at, told_at]) from turn where $scope is null or scope = $scope
+    select unnest([said_at, told_at]) from turn
+    where ($scope is null or scope = $scope)
+      and turn_id not in (select turn_id from untold) and source not in ({GATED_SOURCES})
     union all
-    select used_at from access where $scope is null
+    select used_at from access semi join told using (memory_id) where $scope is null
 )
 """
 
@@ -179,7 +189,8 @@ def latest_event_at(con: duckdb.DuckDBPyConnection, scope: str | None = None) ->
 
     Births, tellings, ends, status changes, turns and accesses count; with a ``scope`` only that
     scope's spans and turns. A plan's ``event_at`` in the future does not, nor anything about a
-    span that was never told: the default time of a question must not betray it.
+    memory that was never told, its turn and its uses included: the default time of a question
+    must not betray it. Of a source that `settle_sharing` gates, the told spans count and no turn.
     """
     value = con.sql(_LATEST, params={"scope": scope}).fetchall()[0][0]
     return None if value is None else int(value)

@@ -14,10 +14,13 @@ import polars as pl
 
 from recalltune.store.frames import registered
 
-__all__ = ["TOLD", "read_exchange", "read_gate", "settle_sharing"]
+__all__ = ["GATED_SOURCES", "TOLD", "read_exchange", "read_gate"]
 
 TOLD = "told"
 """Reason of a message that may be shown."""
+
+GATED_SOURCES = "select ref from job where kind = 'gate'"
+"""The sources whose memories wait for their messages, as SQL; `store.settle_sharing` adds one."""
 
 # An exchange is a message of the user and the replies up to the next one.
 _GATE = """
@@ -58,26 +61,6 @@ select turn_id, session_id, exchange, seq, role, text_hash, said_at,
 from spoken left join shared using (turn_id) left join asked using (session_id, exchange)
 order by session_id, seq, turn_id
 """
-_SETTLE = """
-update memory_span set gated = true, told_at = make_timestamptz(opened.opens_at)
-from (
-    select s.memory_id, s.version, gate.opens_at
-    from memory_span s join memory m using (memory_id)
-    left join gate on gate.turn_id = m.turn_id and gate.text_hash = s.text_hash
-    where m.source = $source
-) opened
-where opened.memory_id = memory_span.memory_id and opened.version = memory_span.version
-"""
-_REASONS = """
-select case when m.turn_id is null then 'no message'
-            when gate.turn_id is null then 'no such message'
-            when gate.text_hash <> s.text_hash then 'another text than the message'
-            else gate.reason end as why,
-       count(*) as n
-from memory_span s join memory m using (memory_id) left join gate on gate.turn_id = m.turn_id
-where m.source = $source
-group by why order by why
-"""
 _EXCHANGE = """
 select gate.turn_id, gate.role, text.text, gate.said_at
 from gate join text using (text_hash)
@@ -103,30 +86,6 @@ def read_gate(con: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """
     frame: pl.DataFrame = con.sql(_GATE).pl()
     return frame
-
-
-def settle_sharing(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, int]:
-    """Gate every span of a source by its message: told when the message may be shown, else never.
-
-    The span's text must be that of the message, letter by letter. What a memory's own record says
-    about telling is replaced; a memory without a message is never told.
-
-    Parameters
-    ----------
-    con
-        An open connection inside `Lab.writing`.
-    source
-        The `memory.source` whose memories were taken from an agent's messages.
-
-    Returns
-    -------
-    dict[str, int]
-        Reason -> spans; `TOLD` counts those that may be shown.
-    """
-    with registered(con, "gate", read_gate(con)):
-        con.execute(_SETTLE, {"source": source})
-        counted = con.sql(_REASONS, params={"source": source}).fetchall()
-    return {str(reason): int(n) for reason, n in counted}
 
 
 def read_exchange(con: duckdb.DuckDBPyConnection, turn_id: str, *, at: int) -> pl.DataFrame:

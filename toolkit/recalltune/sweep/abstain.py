@@ -16,7 +16,7 @@ from recalltune.pipeline.stage import FilterStage, Stage
 from recalltune.sweep.moves import with_value
 from recalltune.sweep.probes import Probe, probes_of
 
-__all__ = ["ABSTENTION", "TOGETHER", "abstention", "of_minimum"]
+__all__ = ["ABSTENTION", "TOGETHER", "abstention"]
 
 TOGETHER = "all together"
 """The row where every minimum stands at its highest value."""
@@ -33,7 +33,7 @@ ABSTENTION = {
 }
 
 
-def of_minimum(config: RankingConfig, probe: Probe) -> bool:
+def _of_minimum(config: RankingConfig, probe: Probe) -> bool:
     """Whether a parameter is a score that a stage asks for."""
     root, *path = probe.address.split(".")
     stage = next((stage for stage in config.stages if stage.name == root), None)
@@ -58,7 +58,7 @@ def abstention(candidates: Candidates, config: RankingConfig) -> pl.DataFrame:
         is the share as the config stands, ``empty_at_most`` the largest share at any value.
     """
     table = _nothing_to_find(candidates)
-    minima = [probe for probe in probes_of(candidates, config) if of_minimum(config, probe)]
+    minima = [probe for probe in probes_of(candidates, config) if _of_minimum(config, probe)]
     usual = _empty(table, config, {})
     rows = []
     for probe in minima:

@@ -25,7 +25,6 @@ from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.run import profile_groups, with_profile
 from recalltune.pipeline.scales import scale_notices
 from recalltune.store import Lab, read_spans
-from recalltune.sweep.abstain import of_minimum
 from recalltune.sweep.moves import Moved, moved_stages, of_stage
 from recalltune.sweep.moves_of_arms import moved_arms, thinned
 from recalltune.sweep.probes import Probe, place_of, probes_of
@@ -33,7 +32,14 @@ from recalltune.sweep.sample import heavy, representative
 
 __all__ = ["BINDING", "VERDICTS", "bind"]
 
-VERDICTS = ("binds", "never binds", "always saturates", "not tried")
+VERDICTS = (
+    "binds",
+    "always saturates",
+    "binds above",
+    "never binds",
+    "not seen to bind",
+    "not tried",
+)
 
 BINDING = {
     "address": pl.String,
@@ -76,8 +82,9 @@ def bind(
     encoder
         With a lab: an encoder or its name; None takes the best one installed.
     most_queries
-        Evenly spaced queries stand for all where there are more; None takes all of them, unless
-        stages that compare many candidates with one another would take minutes.
+        Evenly spaced queries stand for all where there are more. None takes all of them for the
+        parameters of stages, unless stages that compare many candidates with one another would
+        take minutes; at most 32 for those of admit and arms, which ask the memory again.
 
     Returns
     -------
@@ -85,7 +92,7 @@ def bind(
         One row a parameter, in the order of the config:
 
         - ``address``, ``value``: the parameter and its present value; ``tried``: the range it was
-          moved over; ``refused``: values of it that the config or the data do not allow;
+          moved over; ``refused``: values beside these that the config or the data do not allow;
         - ``low``, ``high``: the lowest and highest score that a row of these data can have behind
           the parameter's stage, whatever it matches; of an arm, its raw score;
         - ``lists``: share of queries whose list changes at some value; ``lists_below`` and
@@ -93,12 +100,12 @@ def bind(
         - ``scores``: share of queries in which some score changes; ``reach``: share of candidates
           whose score or survival the stage itself changes; ``queries``: of how many all of these
           are shares;
-        - ``verdict``: *never binds*: no list changes over the whole range; nor does one where a
-          minimum is lowered from its present value, or where a stage that as it stands changes
-          nothing is moved one way. *always saturates*: no list changes from the present value up
-          to the highest, while lower ones change some. *binds*: everything else. *not tried*:
-          there is no other value, it needs the lab, or no question has a candidate;
-        - ``reason``: why it does not bind.
+        - ``verdict``: *binds*: some list changes at some value tried, on each side where there
+          are values. *always saturates*, *binds above*: only lower (only higher) values change some
+          list, those tried on the other side none. *never binds*: no list of any query changes at any value
+          tried. *not seen to bind*: the same of a sample, ``queries`` of all. *not tried*: there
+          is no other value, it needs the lab, or no question has a candidate;
+        - ``reason``: why it does not bind, or not on one side, and at which values that was seen.
 
     Raises
     ------
@@ -142,11 +149,12 @@ def _frame(
     rows = []
     for probe in probed:
         change = moved.get(probe.address)
+        seen = probe.without(change.refused) if change else probe
         low, high = bounds.get(_owner(probe), (None, None))
         row = {
             "address": probe.address,
             "value": value_text(probe.value),
-            "tried": probe.told,
+            "tried": seen.told,
             "low": low,
             "high": high,
         }
@@ -154,7 +162,9 @@ def _frame(
         if change is None or untried:
             rows.append({**row, "verdict": "not tried", "reason": untried})
         else:
-            rows.append({**row, **_told(probe, change, config, why.get(probe.address))})
+            sampled = change.scores.size < table.queries.height
+            told = _told(probe, change, config, why.get(probe.address), sampled=sampled)
+            rows.append({**row, **told})
     return pl.DataFrame(rows, schema=BINDING)
 
 
@@ -189,13 +199,14 @@ def _bounds(table: Candidates, config: RankingConfig) -> dict[str, Bounds]:
     return found
 
 
-def _told(probe: Probe, moved: Moved, config: RankingConfig, why: str | None) -> dict[str, Any]:
+def _told(
+    probe: Probe, moved: Moved, config: RankingConfig, why: str | None, *, sampled: bool
+) -> dict[str, Any]:
     sides = np.array([probe.side(value) for value in probe.others])
     tried = ~moved.refused
     lists = float(moved.lists.any(axis=0).mean())
     below, above = _share(moved, tried & (sides < 0)), _share(moved, tried & (sides > 0))
-    inactive = moved.idle or (below == 0 and of_minimum(config, probe))
-    verdict = _verdict(lists, below, above, inactive=inactive)
+    verdict = _verdict(lists, below, above, sampled=sampled)
     return {
         "refused": int(moved.refused.sum()),
         "lists": lists,
@@ -216,10 +227,12 @@ def _share(moved: Moved, values: NDArray[np.bool_]) -> float | None:
     return float(moved.lists[values].any(axis=0).mean())
 
 
-def _verdict(lists: float, below: float | None, above: float | None, *, inactive: bool) -> str:
-    if lists == 0 or (inactive and 0 in (below, above)):
-        return "never binds"
-    return "always saturates" if above == 0 else "binds"
+def _verdict(lists: float, below: float | None, above: float | None, *, sampled: bool) -> str:
+    if lists == 0:
+        return "not seen to bind" if sampled else "never binds"
+    if above == 0:
+        return "always saturates"
+    return "binds above" if below == 0 else "binds"
 
 
 def _reasons(
@@ -227,6 +240,11 @@ def _reasons(
 ) -> Iterator[str]:
     if verdict != "binds":
         yield from filter(None, (why, _why_not(probe, moved, config)))
+    for side, word in ((-1, "lower"), (1, "higher")):
+        marks = zip(probe.others, moved.refused, strict=True)
+        refused = [mark for value, mark in marks if probe.side(value) == side]
+        if refused and all(refused):
+            yield f"every {word} value is refused"
     if moved.fixed.any():
         yield f"{int(moved.fixed.sum())} cases have a profile that sets it"
 
@@ -238,8 +256,11 @@ def _why_not(probe: Probe, moved: Moved, config: RankingConfig) -> str:
     ]
     if changing:
         nearest = min(changing, key=lambda value: abs(place_of(value) - place_of(probe.value)))
-        end = probe.end(-probe.side(nearest))
-        return f"no list changes from here to {end}; one does at {value_text(nearest)}"
+        side = -probe.side(nearest)
+        return (
+            f"no list changed at the values tried {'below' if side < 0 else 'above'}: "
+            f"{probe.without(moved.refused).on(side)}; one does at {value_text(nearest)}"
+        )
     if of_stage(probe) and name in config.stage(root).unread():
         return f"not read, as the other values of {root} stand"
     if moved.scores.any():

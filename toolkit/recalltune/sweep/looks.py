@@ -7,15 +7,16 @@ the same cases spends some of that, so the lab remembers them; the same decision
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from recalltune.candidates.table import Candidates
-from recalltune.evaluate.run import in_split
-from recalltune.pipeline.config import digest
+from recalltune.evaluate.run import Evaluation, in_split
+from recalltune.pipeline.config import RankingConfig, digest
 from recalltune.store import Lab, Run, read_table, write_run
 from recalltune.sweep.choose import Choice
 from recalltune.version import code_digest
 
-__all__ = ["record_look"]
+__all__ = ["record_evaluation", "record_look"]
 
 _KIND = "held_out"
 
@@ -35,30 +36,51 @@ def record_look(lab: Lab, choice: Choice, candidates: Candidates) -> int:
     Returns
     -------
     int
-        Different decisions (metric, default, chosen) scored on these very cases, this one
-        included; 0 where nothing was held out.
+        Different decisions (metric, default, chosen) and evaluations scored on these very cases,
+        this one included; 0 where nothing was held out.
     """
     if choice.heldout is None:
         return 0
+    decision = [choice.metric, choice.default.fingerprint, choice.chosen.fingerprint]
+    return _counted(lab, candidates, choice.chosen, decision)
+
+
+def record_evaluation(lab: Lab, run: Evaluation, candidates: Candidates) -> int:
+    """Keep that held-out cases were evaluated; return how often they have been looked at by now.
+
+    Parameters
+    ----------
+    lab
+        An open lab.
+    run
+        From `evaluate`.
+    candidates
+        The whole table it was made from.
+
+    Returns
+    -------
+    int
+        As `record_look`; 0 where the run scored no held-out case.
+    """
+    if not (run.cases["split"] == "held_out").any():
+        return 0
+    return _counted(lab, candidates, run.config, ["evaluation", run.config.fingerprint])
+
+
+def _counted(
+    lab: Lab, candidates: Candidates, config: RankingConfig, decision: Sequence[str]
+) -> int:
     held = in_split(candidates, "held_out").queries.sort("query_id")
     cases = digest(held.select("query_id", "text").rows(), digits=12)
-    decision = [choice.metric, choice.default.fingerprint, choice.chosen.fingerprint]
-    look = digest([cases, *decision], digits=12)
     run = Run(
-        run_id=f"{_KIND}-{look}",
+        run_id=f"{_KIND}-{digest([cases, *decision], digits=12)}",
         kind=_KIND,
-        config=choice.chosen.to_toml(),
-        config_fingerprint=choice.chosen.fingerprint,
+        config=config.to_toml(),
+        config_fingerprint=config.fingerprint,
         data_digest=candidates.stamp.data,
         encoder_id=candidates.stamp.encoder,
         code_version=code_digest(),
-        settings={
-            "cases": cases,
-            "metric": choice.metric,
-            "default": choice.default.fingerprint,
-            "mean_default": choice.heldout.mean_a,
-            "mean_chosen": choice.heldout.mean_b,
-        },
+        settings={"cases": cases, "decision": list(decision)},
     )
     with lab.writing() as con:
         if not read_table(con, "run", run_id=run.run_id).height:

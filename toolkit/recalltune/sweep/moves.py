@@ -45,8 +45,6 @@ class Moved:
     """shape (Q,): queries whose profile sets the parameter, so that it does not move."""
     candidates: int
     """How many candidates there are."""
-    idle: bool
-    """Whether the parameter's stage, as it stands, leaves every list and score as they were."""
 
     @property
     def reach(self) -> float:
@@ -54,7 +52,7 @@ class Moved:
         return float(self.reached.sum() / max(self.candidates, 1))
 
     @classmethod
-    def nothing(cls, probe: Probe, candidates: Candidates, *, idle: bool = False) -> Moved:
+    def nothing(cls, probe: Probe, candidates: Candidates) -> Moved:
         """Return what has changed before anything was moved."""
         shape = candidates.span.shape
         values, queries = len(probe.others), shape[0]
@@ -65,7 +63,6 @@ class Moved:
             reached=np.zeros(shape, dtype=np.bool_),
             refused=np.zeros(values, dtype=np.bool_),
             fixed=np.zeros(queries, dtype=np.bool_),
-            idle=idle,
         )
 
 
@@ -92,27 +89,32 @@ def moved_stages(
     }
     found = {}
     for probe in mine:
-        idle = all(base.idle(probe) for _, base in bases.values())
-        moved = Moved.nothing(probe, candidates, idle=idle)
+        moved = Moved.nothing(probe, candidates)
+        refused = np.ones(len(probe.others), dtype=np.bool_)
         for profile, (rows, base) in bases.items():
             if probe.address in config.profiles.get(profile, {}):
                 moved.fixed[rows] = True
             else:
-                _enter(moved, base, probe, rows)
+                refused &= _enter(moved, base, probe, rows)
+        if not moved.fixed.all():
+            # A value counts as tried where some profile allows it.
+            moved.refused[:] = refused
         found[probe.address] = moved
     return found
 
 
-def _enter(moved: Moved, base: _Base, probe: Probe, rows: list[int]) -> None:
-    """Move one parameter over its values for the queries of one profile."""
+def _enter(moved: Moved, base: _Base, probe: Probe, rows: list[int]) -> Mask:
+    """Move one parameter over its values for the queries of one profile; (V,): those refused."""
+    refused = np.zeros(len(probe.others), dtype=np.bool_)
     for place, value in enumerate(probe.others):
         change = base.change(probe.address, value)
         if change is None:
-            moved.refused[place] = True
+            refused[place] = True
         else:
             moved.lists[place, rows], scores, reached = change
             moved.scores[rows] |= scores
             moved.reached[rows] |= reached
+    return refused
 
 
 class _Base:
@@ -130,14 +132,6 @@ class _Base:
             self.states.append(state)
             self.operands.append(operands)
         self.listed = self.states[-1].listed()
-
-    def idle(self, probe: Probe) -> bool:
-        """Whether the stage of a parameter leaves every list and score as they were."""
-        place = self.places[probe.address.partition(".")[0]]
-        before, after = self.states[place], self.states[place + 1]
-        moved = bool(self._apart(before, after).any())
-        one, other = padded_pair(before.listed(), after.listed())
-        return not (self.stages[place].fuses or moved) and bool((one == other).all())
 
     def change(self, address: str, value: Any) -> tuple[Mask, Mask, Mask] | None:
         """Return what one value changes: lists (Q,), scores (Q,), reached (Q, C); None: refused."""

@@ -1,13 +1,14 @@
 """Probes: the values at which a parameter is tried, from what its field declares.
 
 In: a config. Out: for every parameter, a small set of values that always includes the ends of its
-range: both switches, every choice, numbers around the present one. Nothing is drawn at random.
+range: both switches, every choice, numbers around the present one, small whole numbers one by one
+and up to what the config allows. Nothing is drawn at random.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
@@ -15,7 +16,8 @@ import numpy as np
 from pydantic.fields import FieldInfo
 
 from recalltune.candidates.table import Candidates
-from recalltune.pipeline.address import UNNAMED, addresses, value_text
+from recalltune.errors import RecalltuneError
+from recalltune.pipeline.address import UNNAMED, addresses, set_many, value_text
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.run import steps
 from recalltune.pipeline.stage import FilterStage
@@ -26,6 +28,10 @@ _AROUND = (0.1, 0.5, 0.9, 1.1, 2.0, 10.0)
 """Multiples of the present value."""
 _DECADES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 """Where there is none, and no end of the range to go by."""
+_LITTLE = range(11)
+"""Whole numbers tried one by one wherever they are allowed: one place more is another list."""
+_FEW = 40
+"""Whole numbers that the config allows are all tried where there are at most so many."""
 _SMALL_RANGE = 10.0
 """A closed range up to this long is tried at its quarters too."""
 _QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
@@ -51,20 +57,37 @@ class Probe:
         every = [*self.others, self.value]
         if not self.ordered:
             return f"all {len(every)} choices" if len(every) > 2 else _listed(every)
-        return f"{self.end(-1)} to {self.end(1)}, {len(every)} values"
+        every.sort(key=place_of)
+        return f"{_end(every[0])} to {_end(every[-1])}, {len(every)} values"
+
+    def without(self, refused: Iterable[bool]) -> Probe:
+        """Return the probe with the values that were tried; ``refused`` has one mark for each."""
+        pairs = zip(self.others, refused, strict=True)
+        return replace(self, others=tuple(value for value, mark in pairs if not mark))
 
     def thinned(self) -> Probe:
-        """Return the probe with the ends of its range, half and twice its value only."""
+        """Return the probe with the ends of its range, half and twice its value only.
+
+        Of whole numbers, those up to 10 stay too.
+        """
         if not self.ordered or not self.others:
             return self
         kept = {self.others[0], self.others[-1]}
+        kept |= {value for value in self.others if isinstance(value, int) and value in _LITTLE}
         kept |= {0.5 * self.value, 2.0 * self.value} if self.value else set()
         return replace(self, others=tuple(value for value in self.others if value in kept))
 
-    def end(self, side: int) -> str:
-        """Return the lowest (side -1) or the highest value tried, in words."""
-        every = sorted([*self.others, self.value], key=place_of)
-        return _end(every[0] if side < 0 else every[-1])
+    def on(self, side: int) -> str:
+        """Return the values below (side -1) or above the present one, in words."""
+        runs: list[list[Any]] = []
+        for value in (value for value in self.others if self.side(value) == side):
+            if runs and isinstance(value, int) and value - 1 == runs[-1][-1]:
+                runs[-1].append(value)
+            else:
+                runs.append([value])
+        return ", ".join(
+            f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(_end, run)) for run in runs
+        )
 
     def side(self, value: Any) -> int:
         """Return -1 for a value below the present one, 1 above, 0 without an order."""
@@ -116,8 +139,43 @@ def probes(
         name = path[1] if arm else path[0]
         shape = _shape(type(model).model_fields[name], name)
         words = (names or {}).get(address) or _words(name, texts or {})
-        found.append(_probe(address, value, shape, words, (scores or {}).get(address, ())))
+        probe = _probe(address, value, shape, words, (scores or {}).get(address, ()))
+        found.append(_to_the_limits(probe, config) if shape.kind is int else probe)
     return found
+
+
+def _to_the_limits(probe: Probe, config: RankingConfig) -> Probe:
+    """Add the lowest and highest whole number the config allows; all of them where few."""
+
+    def allowed(number: int) -> bool:
+        try:
+            set_many(config, {probe.address: number})
+        except RecalltuneError:
+            return False
+        return True
+
+    rising = sorted({n for n in (*probe.others, probe.value) if n is not None})
+    low, high = _limit(rising[::-1], allowed), _limit(rising, allowed)
+    if low is None or high is None:
+        return probe
+    more = range(low, high + 1) if high - low < _FEW else (low, high)
+    others = sorted({*rising, *more} - {probe.value})
+    nothing = (None,) if None in probe.others else ()
+    return replace(probe, others=(*others, *nothing))
+
+
+def _limit(numbers: Sequence[int], allowed: Callable[[int], bool]) -> int | None:
+    """The furthest number that is allowed, looked for between those given, too."""
+    refused = None
+    for number in reversed(numbers):
+        if not allowed(number):
+            refused = number
+            continue
+        while refused is not None and abs(refused - number) > 1:
+            middle = (refused + number) // 2
+            number, refused = (middle, refused) if allowed(middle) else (number, middle)
+        return number
+    return None
 
 
 def _words(name: str, texts: Mapping[str, Sequence[str]]) -> Sequence[str]:
@@ -187,7 +245,10 @@ def _probe(
 
 
 def _numbers(value: float | None, shape: _Shape, extra: Sequence[float]) -> list[float]:
-    """The ends, multiples of the present value, quarters of a small range, and ``extra``."""
+    """The ends, multiples of the present value, quarters of a small range, and ``extra``.
+
+    Whole numbers: each up to 10 and then decades, too.
+    """
     span, whole = shape.high - shape.low, shape.kind is int
     tried = [*extra, *_ends(shape, span, abs(value or 1.0))]
     if span <= _SMALL_RANGE:
@@ -197,10 +258,11 @@ def _numbers(value: float | None, shape: _Shape, extra: Sequence[float]) -> list
         tried += [value - 1, value + 1] if whole else []
     elif span > _SMALL_RANGE:
         tried += [*_DECADES, 2.0]
+    tried += [*_LITTLE, *_DECADES] if whole else []
     kept = {
         round(number) if whole else float(f"{number:.6g}")
         for number in tried
-        if math.isfinite(number)
+        if math.isfinite(number) and not (whole and 0 < number < 1)
     }
     return sorted(number for number in kept if shape.holds(number))
 
