@@ -103,8 +103,8 @@ def bind(
         - ``verdict``: *binds*: some list changes at some value tried, on each side where there
           are values. *always saturates*, *binds above*: only lower (only higher) values change some
           list, those tried on the other side none. *never binds*: no list of any query changes at
-          any value tried. *not seen to bind*: the same of a sample, ``queries`` of all. *not tried*: there
-          is no other value, it needs the lab, or no question has a candidate;
+          any value tried. *not seen to bind*: the same of a sample, ``queries`` of all. *not
+          tried*: there is no other value, it needs the lab, or no question has a candidate;
         - ``reason``: why it does not bind, or not on one side, and at which values that was seen.
 
     Raises
