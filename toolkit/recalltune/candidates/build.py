@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.expand import expanded
 from recalltune.candidates.features import features_of, use_times
 from recalltune.candidates.propose import exact_cosine, matching, pad_lanes, top
 from recalltune.candidates.settings import Admit, Arms, SubstringArm
@@ -193,7 +194,8 @@ def candidates_for(
     corpus = _corpus(lab, worlds, config.arms, chosen)
     asked, unkept = None, corpus.notices.get("vectors_not_kept", 0)
     if chosen is not None and corpus.vectors is not None:
-        encoded = vectors_for(lab, chosen, queries["text"].to_list(), "query")
+        read = _read_by(config.arms, "dense", queries["text"].to_list())
+        encoded = vectors_for(lab, chosen, read, "query")
         asked, unkept = pad_lanes(encoded.vectors), unkept + encoded.unkept
     rows = [
         _propose(corpus, config.arms, query, None if asked is None else asked[position])
@@ -210,6 +212,7 @@ def candidates_for(
     notices |= {
         "abstained_queries": _abstained(asked, queries.height),
         "wordless_queries": _wordless(corpus.index, queries["text"].to_list()),
+        "expanded_queries": _widened(config.arms, queries["text"].to_list()),
         "same_instant": (spans.enters == queries["asked_at"].to_numpy()[:, None]).sum(axis=1),
     }
     return Candidates(
@@ -277,6 +280,18 @@ def _abstained(asked: NDArray[np.float32] | None, queries: int) -> NDArray[np.in
     return silent
 
 
+def _read_by(arms: Arms, arm: str, texts: Sequence[str]) -> list[str]:
+    """The texts an arm searches with."""
+    return [expanded(text, arms.expansions, arm=arm) for text in texts]
+
+
+def _widened(arms: Arms, texts: Sequence[str]) -> NDArray[np.int64]:
+    """Shape (Q,), 1 where some arm searches with more than the query."""
+    read = zip(*(_read_by(arms, arm, texts) for arm in arms.names), strict=True)
+    wider = [any(one != text for one in ones) for ones, text in zip(read, texts, strict=True)]
+    return np.array(wider, dtype=np.int64)
+
+
 def _wordless(index: TextIndex | None, queries: Sequence[str]) -> NDArray[np.int64]:
     """Shape (Q,), 1 where a query holds nothing that the lexical arm could look up."""
     silent = [index is not None and not index.asked(text)[1] for text in queries]
@@ -315,7 +330,7 @@ def _propose(
             near = np.nan_to_num(scores["dense"], nan=-2.0) >= arms.dense.min_cosine
             firsts["dense"] = top(scores["dense"], near, arms.dense.proposed())
     if arms.lexical is not None and corpus.index is not None:
-        postings, words = corpus.index.asked(query["text"])
+        postings, words = corpus.index.asked(_read_by(arms, "lexical", [query["text"]])[0])
         scores["lexical"] = postings.scores(
             words, k1=arms.lexical.k1, b=arms.lexical.b, world=counted
         )
@@ -324,7 +339,8 @@ def _propose(
         firsts["lexical"] = top(scores["lexical"], matched, arms.lexical.width)
     mode = 0
     if arms.substring is not None and corpus.substrings is not None:
-        hits = corpus.substrings.search(query["text"], world=counted, allowed=allowed)
+        asked = _read_by(arms, "substring", [query["text"]])[0]
+        hits = corpus.substrings.search(asked, world=counted, allowed=allowed)
         scores["substring"], mode = np.full(size, np.nan), MODES.index(hits.mode)
         scores["substring"][hits.rows] = hits.occurrences
         firsts["substring"] = hits.rows[: arms.substring.width]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from recalltune.errors import Settings
 
-__all__ = ["Admit", "Arms", "DenseArm", "LexicalArm", "SubstringArm"]
+__all__ = ["Admit", "Arms", "DenseArm", "Expansion", "LexicalArm", "SubstringArm"]
+
+
+_LONGEST_TERM = 200
+"""Characters."""
 
 
 class Admit(Settings):
@@ -99,12 +103,50 @@ class SubstringArm(Arm):
         return 0.0, math.inf
 
 
+class Expansion(Settings):
+    """Terms that are added to a query which holds a trigger, as RecallNest's alias map does."""
+
+    trigger: str = Field(min_length=1, max_length=200)
+    """1 to 200 characters. Looked for anywhere in the query, whatever its case."""
+    terms: tuple[str, ...] = Field(min_length=1, max_length=20)
+    """1 to 20 terms, appended to what the arms search with."""
+    arms: tuple[Literal["dense", "lexical", "substring"], ...] = ("lexical",)
+    """Which arms read the terms. RecallNest's own rules reach the vectors too, its map does not."""
+    longest_query_chars: int = Field(default=100, ge=1, le=100_000)
+    """Characters, >= 1. A longer query is left as it is."""
+
+    @field_validator("terms", "arms", mode="before")
+    @classmethod
+    def _as_tuple(cls, given: Any) -> Any:
+        return tuple(given) if isinstance(given, list) else given
+
+    @field_validator("terms")
+    @classmethod
+    def _some_words(cls, terms: tuple[str, ...]) -> tuple[str, ...]:
+        if any(not term.strip() or len(term) > _LONGEST_TERM for term in terms):
+            message = f"every term needs 1 to {_LONGEST_TERM} characters, not only space"
+            raise ValueError(message)
+        return terms
+
+
 class Arms(Settings):
     """Who proposes candidates. An arm that is absent is off; at least one is needed."""
 
     lexical: LexicalArm | None = None
     dense: DenseArm | None = None
     substring: SubstringArm | None = None
+    expansions: tuple[Expansion, ...] = Field(default=(), max_length=1_000)
+    """What is added to a query before the arms see it; at most 1,000."""
+
+    @field_validator("expansions", mode="before")
+    @classmethod
+    def _as_tuple(cls, given: Any) -> Any:
+        return tuple(given) if isinstance(given, list) else given
+
+    def canonical(self) -> dict[str, Any]:
+        """Return what decides the candidates; no expansions are the same as none declared."""
+        unused = set() if self.expansions else {"expansions"}
+        return self.model_dump(mode="json", exclude=unused)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ class RankingConfig(Settings):
         return {
             "layers": list(self.layers),
             "admit": self.admit.model_dump(mode="json"),
-            "arms": self.arms.model_dump(mode="json"),
+            "arms": self.arms.canonical(),
             "stages": [stage.canonical() for stage in self.stages],
             "profiles": {
                 name: dict(sorted(p.items())) for name, p in sorted(self.profiles.items())
