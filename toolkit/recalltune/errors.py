@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
 
 __all__ = [
     "ContractError",
@@ -98,7 +97,7 @@ def _wording(error: ValidationError, model: type[BaseModel], where: str) -> str:
     return (f"{where}: " if where else "") + "; ".join(told)
 
 
-def _problem(problem: ErrorDetails, model: type[BaseModel]) -> str:
+def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     path = ".".join(str(part) for part in problem["loc"]) or model.__name__
     context = problem.get("ctx", {})
     match problem["type"]:

@@ -42,7 +42,7 @@ class _Setup:
 
     @property
     def setup(self) -> str:
-        return digest([self.admit.model_dump(mode="json"), self.arms.model_dump(mode="json")])
+        return digest([self.admit.model_dump(mode="json"), self.arms.canonical()])
 
 
 def asked(lab: Lab, texts: Sequence[str], config: Any, companion: Companion) -> Candidates:
