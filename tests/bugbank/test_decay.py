@@ -203,6 +203,7 @@ def test_the_numbers_of_the_case_and_the_floor_that_mends_it():
 # --- F46 ------------------------------------------------------------------------------------
 
 
+@pytest.mark.stress
 @pytest.mark.slow
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Shanghai"])
 def test_an_instant_is_stored_as_it_is_whatever_the_zone_of_the_machine(tmp_path, zone):

@@ -203,6 +203,7 @@ def test_two_memories_of_one_text_stay_two_with_their_own_scope_and_time(tmp_pat
     assert ages[0] - ages[1] == pytest.approx(2.0)
 
 
+@pytest.mark.stress
 @pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["min_max", "z_score"])
 def test_what_is_filtered_out_sets_no_scale_for_the_rest(tmp_path, calibration):

@@ -29,6 +29,7 @@ def test_a_model_keeps_the_contract(name):
     assert model.encode([], "query").shape == (0, model.dim)
 
 
+@pytest.mark.stress
 @pytest.mark.parametrize("name", BUNDLED)
 def test_a_paraphrase_is_closer_than_another_topic(name):
     model = encoder(name)

@@ -230,6 +230,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lab_module, "_ATTEMPTS", 3)
 
 
+@pytest.mark.stress
 def test_a_notebook_that_reads_stops_no_evaluation(
     lab: Lab, a_model: None, hurried: None, call: Callable[..., tuple[str, str]]
 ) -> None:
@@ -351,6 +352,7 @@ def test_two_evaluations_at_once_take_turns_and_both_are_kept(lab: Lab) -> None:
     assert found.all()
 
 
+@pytest.mark.stress
 def test_who_finds_the_lab_held_waits_a_while_and_then_names_the_holder(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
