@@ -13,6 +13,8 @@ from recalltune.pipeline.explain import explain, replay_evidence
 from recalltune.pipeline.run import run
 from toy_candidates import LAYERS, toy
 
+pytestmark = pytest.mark.slow
+
 CONFIG = checked(
     RankingConfig,
     {
