@@ -330,7 +330,9 @@ def _propose(
             near = np.nan_to_num(scores["dense"], nan=-2.0) >= arms.dense.min_cosine
             firsts["dense"] = top(scores["dense"], near, arms.dense.proposed())
     if arms.lexical is not None and corpus.index is not None:
-        postings, words = corpus.index.asked(_read_by(arms, "lexical", [query["text"]])[0])
+        postings, words = corpus.index.asked(
+            expanded(query["text"], arms.expansions, arm="lexical")
+        )
         scores["lexical"] = postings.scores(
             words, k1=arms.lexical.k1, b=arms.lexical.b, world=counted
         )
@@ -339,7 +341,7 @@ def _propose(
         firsts["lexical"] = top(scores["lexical"], matched, arms.lexical.width)
     mode = 0
     if arms.substring is not None and corpus.substrings is not None:
-        asked = _read_by(arms, "substring", [query["text"]])[0]
+        asked = expanded(query["text"], arms.expansions, arm="substring")
         hits = corpus.substrings.search(asked, world=counted, allowed=allowed)
         scores["substring"], mode = np.full(size, np.nan), MODES.index(hits.mode)
         scores["substring"][hits.rows] = hits.occurrences

@@ -25,6 +25,7 @@ __all__ = [
     "parse_config",
     "preset",
     "preset_names",
+    "setup_of",
 ]
 
 LAYERS = ("project", "whiteboard", "user", "reflection", "log")
@@ -35,6 +36,11 @@ def digest(value: Any, *, digits: int = 8) -> str:
     """Return the first hex digits of the sha256 of the canonical JSON of ``value``."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:digits]
+
+
+def setup_of(admit: Admit, arms: Arms) -> str:
+    """Return the digest of admit and arms: what a candidate table depends on."""
+    return digest([admit.model_dump(mode="json"), arms.canonical()])
 
 
 class RankingConfig(Settings):
@@ -141,8 +147,7 @@ class RankingConfig(Settings):
     @property
     def setup(self) -> str:
         """Return the digest of admit and arms: what a candidate table depends on."""
-        canonical = self.canonical()
-        return digest([canonical["admit"], canonical["arms"]])
+        return setup_of(self.admit, self.arms)
 
     def to_toml(self) -> str:
         """Return the TOML text that `load_config` reads back to an equal config."""

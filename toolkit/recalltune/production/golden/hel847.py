@@ -21,7 +21,7 @@ from recalltune.candidates.table import QUERY_COLUMNS, Candidates
 from recalltune.evaluate.ablation import IMPORTANCES, list_of, with_importance
 from recalltune.ingest.companion import GIST, Companion, write_companion
 from recalltune.pipeline.address import set_many
-from recalltune.pipeline.config import RankingConfig, digest, preset
+from recalltune.pipeline.config import RankingConfig, preset, setup_of
 from recalltune.production.golden.group import Case, Golden
 from recalltune.production.golden.hel847_plan import read_plan
 from recalltune.store import Lab, open, read_exchange, read_table
@@ -42,7 +42,7 @@ class _Setup:
 
     @property
     def setup(self) -> str:
-        return digest([self.admit.model_dump(mode="json"), self.arms.canonical()])
+        return setup_of(self.admit, self.arms)
 
 
 def asked(lab: Lab, texts: Sequence[str], config: Any, companion: Companion) -> Candidates:
