@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from recalltune.errors import ParameterError, SourceError
-from recalltune.ingest import FORMATS, detect, ingest
+from recalltune.ingest import FORMATS, Source, detect, ingest
 from recalltune.ingest.folder import find_sources
 
+EVERY = tuple(FORMATS.values())
 SESSION = {"type": "user", "uuid": "u", "message": {"role": "user", "content": "hi"}}
 SEARCH = {"query_id": "q", "query": "x", "shown": [], "scores": []}
 PAYLOAD = {
@@ -44,17 +45,18 @@ def test_a_format_is_known_by_content_with_a_stated_confidence(
     write, name, content, format, confidence
 ):
     path = write(name, content)
+    source = Source(path, name, f"src/{name}")
     if confidence is None and format is not None:
         with pytest.raises(SourceError, match="format not recognised"):
-            detect(path, name)
+            detect(source)
         return
-    found = detect(path, name)
+    found = detect(source)
     assert (found and found.format, found and found.confidence) == (format, confidence)
 
 
 def test_a_document_on_one_very_long_line_is_still_known_by_its_content(write):
     padded = PAYLOAD | {"padding": "x" * (9 * 2**20)}
-    found = detect(write("a.json", padded), "a.json")
+    found = detect(Source(write("a.json", padded), "a.json", "src/a.json"))
     assert found is not None
     assert found.format == "connector_v1"
 
@@ -80,12 +82,19 @@ def test_a_misspelt_format_names_the_nearest(lab, write):
         ingest(lab, write("s.jsonl", [SESSION]), format="claude-cod")
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_named_format_takes_only_its_own_files_from_a_folder(write, src, format):
-    for name in ("a.jsonl", "b.json", "c.md", "d.txt"):
+@pytest.mark.parametrize(
+    ("format", "taken"),
+    [
+        ("claude_code", ["a.jsonl"]),
+        ("connector_v1", ["b.json"]),
+        ("markdown_folder", ["2026-05-14.md"]),
+    ],
+)
+def test_a_named_format_takes_only_its_own_files_from_a_folder(write, src, format, taken):
+    for name in ("a.jsonl", "b.json", "2026-05-14.md", "d.txt", "e.png"):
         write(name, "")
-    found = [source.inside for source in find_sources([src], format, Counter())]
-    assert len(found) == 1
+    found = find_sources([src], [FORMATS[format]], Counter())
+    assert [source.inside for source in found] == taken
 
 
 def test_links_and_what_they_lead_to_are_passed_over_and_counted(lab, write, src, tmp_path):
@@ -124,7 +133,7 @@ def test_a_missing_path_is_named(lab, src):
 
 def test_names_start_at_the_given_folder_and_say_nothing_of_the_machine(write, src):
     write("deep/er/s.jsonl", [SESSION])
-    [source] = find_sources([src / "deep" / ".." / "deep"], "auto", Counter())
+    [source] = find_sources([src / "deep" / ".." / "deep"], EVERY, Counter())
     assert (source.file, source.inside) == ("deep/er/s.jsonl", "er/s.jsonl")
 
 
@@ -149,9 +158,9 @@ def test_a_file_name_that_is_not_unicode_is_read(lab, src):
 def test_files_are_read_in_the_order_of_their_names(write, src):
     for name in ("b.jsonl", "a/z.jsonl", "a.jsonl", "c/a.jsonl"):
         write(name, [SESSION])
-    found = [source.inside for source in find_sources([src], "auto", Counter())]
+    found = [source.inside for source in find_sources([src], EVERY, Counter())]
     assert found == ["a.jsonl", "b.jsonl", "a/z.jsonl", "c/a.jsonl"]
 
 
 def test_a_folder_of_another_users_data_is_not_needed(tmp_path: Path):
-    assert find_sources([tmp_path], "auto", Counter()) == []
+    assert find_sources([tmp_path], EVERY, Counter()) == []

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from recalltune import store
 from recalltune.errors import SourceError
-from recalltune.ingest import importing, ingest
-from recalltune.ingest.claude_code import read_claude_code
-from recalltune.ingest.parsed import Settings
+from recalltune.ingest import importing, ingest, parsed
+from recalltune.ingest.format import Source
+from recalltune.ingest.formats import FORMATS
+from recalltune.ingest.parsed import Parsed
 
 pytestmark = pytest.mark.slow
 
@@ -107,12 +108,22 @@ def test_the_order_of_files_does_not_change_the_data(lab, mixed, tmp_path):
     assert digest(lab) == digest(other)
 
 
-def test_files_written_in_several_batches_make_the_same_lab(lab, mixed, tmp_path, monkeypatch):
-    ingest(lab, mixed)
-    monkeypatch.setattr(importing, "_BATCH_ROWS", 1)
+@pytest.mark.parametrize(
+    ("module", "bound"),
+    [(importing, "_GROUP_ROWS"), (importing, "_GROUP_BYTES"), (parsed, "_FULL_ROWS")],
+    ids=["files", "transactions", "rows"],
+)
+def test_a_lab_written_piece_by_piece_is_the_same_lab(
+    lab, mixed, tmp_path, monkeypatch, module, bound
+):
+    whole = ingest(lab, mixed)
+    monkeypatch.setattr(module, bound, 1)
     other = store.open(tmp_path / "other.duckdb")
-    ingest(other, mixed)
+    pieces = ingest(other, mixed)
     assert digest(lab) == digest(other)
+    assert whole.frame.equals(pieces.frame)
+    assert whole.dropped.equals(pieces.dropped)
+    assert whole.notices == pieces.notices
 
 
 def test_a_bad_file_among_good_ones_imports_none_of_them(lab, write):
@@ -125,7 +136,7 @@ def test_a_bad_file_among_good_ones_imports_none_of_them(lab, write):
 
 
 @pytest.mark.parametrize(
-    "step", ["merge", "put_texts", "insert_rows", "settle_spans", "forget_file"]
+    "step", ["merge", "put_hashed_texts", "insert_rows", "settle_spans", "forget_file"]
 )
 def test_a_crash_at_any_step_leaves_the_lab_as_it_was(lab, mixed, write, monkeypatch, step):
     ingest(lab, mixed)
@@ -175,7 +186,8 @@ LINES = st.lists(
 @given(LINES)
 def test_every_line_that_is_not_blank_is_kept_or_dropped(write, lines):
     path = write("s.jsonl", "\n".join(lines))
-    parsed = read_claude_code(path, "src/s.jsonl", Settings())
+    parsed = Parsed("claude_code", "src/s.jsonl")
+    FORMATS["claude_code"].read(Source(path, "s.jsonl", "src/s.jsonl"), parsed)
     assert parsed.kept + parsed.dropped == sum(bool(line.strip()) for line in lines)
     assert parsed.records == parsed.kept + parsed.dropped
     assert len(parsed.turns) == parsed.kept

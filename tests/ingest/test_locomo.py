@@ -11,7 +11,7 @@ import pytest
 from recalltune import store
 from recalltune.errors import SourceError
 from recalltune.ingest import ingest
-from recalltune.ingest.locomo import repaired_evidence, session_time
+from recalltune.ingest.formats.locomo import repaired_evidence, session_time
 
 
 def us(*when: int) -> int:

@@ -138,7 +138,7 @@ def test_the_digest_sees_a_change_in_any_table_that_can_change_a_result(con):
         "update memory set salience = 0.5",
         "update memory_span set known_at = known_at + interval 1 microsecond",
         "insert into access values ('m', '2026-01-02T00:00:00Z', 'cited', 'everyone', '')",
-        "insert into label values ('s', 'c', 'm', 'target', 1, null, 'judged')",
+        "insert into label values ('s', 'c', 'm', 'target', 1, null, 'judged', '')",
         "update label set grade = 2",
     ):
         con.execute(statement)

@@ -7,8 +7,20 @@ record that was dropped, repaired or assumed about.
 from __future__ import annotations
 
 from recalltune.ingest.attributes import CATEGORY_HINTS
-from recalltune.ingest.detect import FORMATS, Detection, detect
+from recalltune.ingest.detect import Detection, detect
+from recalltune.ingest.format import Format, Sample, Source
+from recalltune.ingest.formats import FORMATS
 from recalltune.ingest.importing import ingest
 from recalltune.ingest.report import ImportReport
 
-__all__ = ["CATEGORY_HINTS", "FORMATS", "Detection", "ImportReport", "detect", "ingest"]
+__all__ = [
+    "CATEGORY_HINTS",
+    "FORMATS",
+    "Detection",
+    "Format",
+    "ImportReport",
+    "Sample",
+    "Source",
+    "detect",
+    "ingest",
+]

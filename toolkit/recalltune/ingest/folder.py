@@ -9,39 +9,16 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from recalltune.errors import ParameterError
-from recalltune.ingest.moments import dated_name
+from recalltune.ingest.format import Format, Source
 
-__all__ = ["Source", "find_sources", "gone_files"]
-
-_SUFFIX_OF = {
-    "claude_code": {".jsonl"},
-    "search_log": {".jsonl"},
-    "connector_v1": {".json"},
-    "locomo": {".json"},
-    "markdown_folder": {".md", ".markdown"},
-}
-_SUFFIXES = set().union(*_SUFFIX_OF.values())
-
-
-@dataclass(frozen=True)
-class Source:
-    """One file to read."""
-
-    path: Path
-    inside: str
-    """Path relative to the given folder, with forward slashes."""
-    file: str
-    """The given folder's own name and `inside`: how the lab knows the file."""
-    named: bool
-    """The user named the file itself, so that it holds nothing readable is an error."""
+__all__ = ["find_sources", "gone_files"]
 
 
 def find_sources(
-    paths: Iterable[str | os.PathLike[str]], format: str, notes: Counter[str]
+    paths: Iterable[str | os.PathLike[str]], formats: Collection[Format], notes: Counter[str]
 ) -> list[Source]:
     """Files behind the given paths, in the order given, folders walked by name.
 
@@ -49,8 +26,8 @@ def find_sources(
     ----------
     paths
         Files and folders.
-    format
-        ``auto``, or the format whose files alone are taken from folders.
+    formats
+        Formats whose files are taken from folders: all of them, or the one the user named.
     notes
         Counter that receives one count per link, special file or other file passed over.
 
@@ -68,9 +45,9 @@ def find_sources(
         path = path.resolve()
         if path.is_file():
             file = _portable(f"{path.parent.name}/{path.name}")
-            found.setdefault(path, Source(path, _portable(path.name), file, named=True))
+            found.setdefault(path, Source(path, _portable(path.name), file))
         elif path.is_dir():
-            for source in _walk(path, format, notes):
+            for source in _walk(path, formats, notes):
                 found.setdefault(source.path, source)
         else:
             kind = "neither file nor folder" if path.exists() else "not there"
@@ -118,7 +95,7 @@ def _refuse_namesakes(sources: Iterable[Source]) -> None:
             raise ParameterError(msg)
 
 
-def _walk(root: Path, format: str, notes: Counter[str]) -> Iterator[Source]:
+def _walk(root: Path, formats: Collection[Format], notes: Counter[str]) -> Iterator[Source]:
     for folder, folders, files in os.walk(root, followlinks=False):
         here = Path(folder)
         links = [name for name in folders if (here / name).is_symlink()]
@@ -126,31 +103,22 @@ def _walk(root: Path, format: str, notes: Counter[str]) -> Iterator[Source]:
         folders[:] = sorted(set(folders) - set(links))
         for name in sorted(files):
             path = here / name
-            inside = path.relative_to(root).as_posix()
+            inside = _portable(path.relative_to(root).as_posix())
+            source = Source(
+                path, inside, f"{_portable(root.name)}/{inside}", named=False, root=root
+            )
             if path.is_symlink():
                 notes["symbolic link passed over"] += 1
             elif not path.is_file():
                 notes["special file passed over"] += 1
-            elif not _wanted(path, inside, root, format):
+            elif not any(_takes(format, source) for format in formats):
                 notes["file of another kind passed over"] += 1
             else:
-                inside = _portable(inside)
-                yield Source(path, inside, f"{_portable(root.name)}/{inside}", named=False)
+                yield source
 
 
-def _wanted(path: Path, inside: str, root: Path, format: str) -> bool:
-    suffix = path.suffix.lower()
-    if format != "auto":
-        return suffix in _SUFFIX_OF[format]
-    if suffix not in _SUFFIX_OF["markdown_folder"]:
-        return suffix in _SUFFIXES
-    # An agent's folder holds other Markdown as well: rules, persona, read-me files.
-    parts = (root.name, *Path(inside).parts[:-1])
-    return (
-        path.name == "MEMORY.md"
-        or "memory" in parts
-        or dated_name(path.name, Counter()) is not None
-    )
+def _takes(format: Format, source: Source) -> bool:
+    return source.suffix in format.suffixes and format.wanted(source)
 
 
 def _portable(name: str) -> str:

@@ -1,8 +1,8 @@
 """ingest: files in, rows in the lab, and an account of what became of every record.
 
-One call is one transaction: either all its files are in, or the lab is as it was. A file whose
-bytes and settings are those of its last import is not read again; a changed file first takes
-back all that it said.
+Files are written in groups, each in one transaction: a group is in, whole, or it is not. An import
+that was interrupted goes on when it is called again: a file whose bytes and settings are those of
+its last import is not read; a changed file first takes back all that it said.
 """
 
 from __future__ import annotations
@@ -10,42 +10,34 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import duckdb
 
 from recalltune.errors import ParameterError, SourceError, nearest
-from recalltune.ingest.claude_code import read_claude_code
-from recalltune.ingest.connector_v1 import read_connector_v1
-from recalltune.ingest.detect import FORMATS, detect
-from recalltune.ingest.folder import Source, find_sources, gone_files
-from recalltune.ingest.locomo import read_locomo
-from recalltune.ingest.markdown_folder import read_markdown
+from recalltune.ingest.detect import Detection, detect
+from recalltune.ingest.folder import find_sources, gone_files
+from recalltune.ingest.format import Source
+from recalltune.ingest.formats import FORMATS
 from recalltune.ingest.merge import Holdings, merge, settle_again
 from recalltune.ingest.parsed import Parsed, Settings
 from recalltune.ingest.reader import file_digest
 from recalltune.ingest.report import ImportReport, Tally, ledger_row
-from recalltune.ingest.search_log import read_search_log_file
 from recalltune.store import (
     Lab,
     Row,
     forget_file,
     insert_rows,
     known_files,
-    put_texts,
+    put_hashed_texts,
     settle_spans,
 )
 
 __all__ = ["ingest"]
 
-_BATCH_ROWS = 20_000
-_READERS = {
-    "claude_code": read_claude_code,
-    "connector_v1": read_connector_v1,
-    "locomo": read_locomo,
-    "search_log": read_search_log_file,
-}
+_GROUP_BYTES = 64 * 2**20
+_GROUP_ROWS = 20_000
 
 
 def ingest(
@@ -56,6 +48,7 @@ def ingest(
     scope: str | None = None,
     layer: str | None = None,
     turns_as_memories: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ImportReport:
     """Read files into the lab.
 
@@ -70,8 +63,7 @@ def ingest(
     paths
         Files and folders. Folders are walked; links in them are passed over and counted.
     format
-        ``auto`` (by content) or one of ``claude_code``, ``connector_v1``, ``locomo``,
-        ``markdown_folder``, ``search_log``; hyphens do as well.
+        ``auto`` (by content) or the name of a format, see `FORMATS`; hyphens do as well.
     scope
         Scope of everything whose record does not name its own. Default: the payload's, the
         session's or conversation's, else ``global``.
@@ -79,6 +71,8 @@ def ingest(
         Layer of memories whose record does not name its own. Default: by kind of file.
     turns_as_memories
         Make each kept main turn of a session log a memory of layer ``log`` as well.
+    progress
+        Called with the bytes done and the bytes in all, after every file.
 
     Returns
     -------
@@ -91,105 +85,158 @@ def ingest(
         If the format is unknown or a path is missing or a symbolic link.
     SourceError
         If a file breaks its format, or a file named by the user holds nothing to import; the
-        message starts with ``file:line`` and nothing of the call is imported.
+        message starts with ``file:line``. Nothing of its group (files of 64 MiB together, or one
+        larger file) is imported; groups before it are.
     """
     format = format.replace("-", "_")
     if format not in ("auto", *FORMATS):
         msg = f"format must be auto or a known format, got {format!r}; {nearest(format, FORMATS)}"
         raise ParameterError(msg)
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    settings = Settings(scope, layer, turns_as_memories)
     notes = Counter[str]()
-    sources = find_sources(given, format, notes)
+    looked_for = FORMATS.values() if format == "auto" else [FORMATS[format]]
+    sources = find_sources(given, list(looked_for), notes)
+    wish = _Wish(format, Settings(scope, layer, turns_as_memories))
     tally = Tally(notes)
-    with lab.writing() as con:
-        tally.gone(gone_files(given, sources, known_files(con)))
-        for batch in _batches(_changed(con, sources, format, settings, tally)):
-            _import(con, batch, tally)
-        tally.notes.update(settle_spans(con))
+    done, whole = 0, sum(source.path.stat().st_size for source in sources)
+    first = True
+    for group in _groups(sources):
+        with lab.writing() as con:
+            if first:
+                tally.gone(gone_files(given, sources, known_files(con)))
+            writer = _Writer(con, tally)
+            for source in group:
+                _import(con, source, wish, writer, tally)
+                done += source.path.stat().st_size
+                if progress is not None:
+                    progress(done, whole)
+            writer.write()
+            tally.settled(settle_spans(con))
+        first = False
     return tally.report()
 
 
 @dataclass(frozen=True)
+class _Wish:
+    """What the caller wants of every file."""
+
+    format: str
+    settings: Settings
+
+    def __str__(self) -> str:
+        settings = self.settings
+        return json.dumps([self.format, settings.scope, settings.layer, settings.turns_as_memories])
+
+
+@dataclass
 class _File:
-    """A file that was read and is to be written."""
+    """A file that is being read."""
 
     source: Source
     parsed: Parsed
-    sha256: str
-    settings: str
+    ledger: tuple[str, str]
+    """SHA-256 of its bytes, and what the caller wished."""
+    confidence: float | None
+    already: int = 0
+    whole: bool = False
+    """Whether all of it was read."""
 
 
-def _changed(
-    con: duckdb.DuckDBPyConnection,
-    sources: list[Source],
-    format: str,
-    settings: Settings,
-    tally: Tally,
-) -> Iterator[_File]:
-    """Files that are new or not as they were, read; a changed one has taken back what it said."""
-    known = known_files(con)
-    wished = json.dumps([format, settings.scope, settings.layer, settings.turns_as_memories])
+def _groups(sources: list[Source]) -> Iterator[list[Source]]:
+    """Sources in their order, in groups that are small enough to be read again; at least one."""
+    group: list[Source] = []
+    size = 0
     for source in sources:
-        sha256 = file_digest(source.path)
-        earlier = known.get(source.file)
-        if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, wished):
-            tally.unchanged(source.file, earlier)
-            continue
-        parsed = _read(source, format, settings, tally)
-        if earlier is not None:
-            settle_again(con, forget_file(con, source.file))
-        if parsed is not None:
-            yield _File(source, parsed, sha256, wished)
+        group.append(source)
+        size += source.path.stat().st_size
+        if size >= _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    yield group
 
 
-def _batches(files: Iterable[_File]) -> Iterator[list[_File]]:
-    """Files in groups small enough to hold, large enough to be written at once."""
-    batch: list[_File] = []
-    rows = 0
-    for file in files:
-        batch.append(file)
-        rows += file.parsed.kept
-        if rows >= _BATCH_ROWS:
-            yield batch
-            batch, rows = [], 0
-    if batch:
-        yield batch
+def _import(
+    con: duckdb.DuckDBPyConnection, source: Source, wish: _Wish, writer: _Writer, tally: Tally
+) -> None:
+    """Read a file that is new or not as it was; a changed one first takes back what it said."""
+    sha256 = file_digest(source.path)
+    earlier = writer.known.get(source.file)
+    if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, str(wish)):
+        tally.unchanged(source.file, earlier)
+        return
+    detection = _detected(source, wish.format, tally)
+    if earlier is not None:
+        writer.write()
+        settle_again(con, forget_file(con, source.file))
+    if detection is None:
+        return
+    parsed = Parsed(detection.format, source.file, wish.settings, on_full=writer.write)
+    confidence = None if wish.format != "auto" else detection.confidence
+    file = _File(source, parsed, (sha256, str(wish)), confidence)
+    writer.open(file)
+    FORMATS[detection.format].read(source, parsed)
+    file.whole = True
+    writer.write_if_many()
 
 
-def _import(con: duckdb.DuckDBPyConnection, batch: list[_File], tally: Tally) -> None:
-    held = Holdings.of(con, [file.parsed for file in batch])
-    rows: list[Row] = []
-    for file in batch:
-        already = merge(file.parsed, file.source.file, held)
-        _refuse_nothing(file.source, file.parsed, already, tally)
-        rows += [*file.parsed.cases, *file.parsed.labels, *file.parsed.searches]
-        rows.append(ledger_row(file.source.file, file.sha256, file.settings, file.parsed))
-        tally.read(file.source.file, file.parsed, already)
-    put_texts(con, [text for file in batch for text in file.parsed.texts.values()])
-    held.write(con)
-    insert_rows(con, rows)
-    tally.found(held.settled)
+def _detected(source: Source, format: str, tally: Tally) -> Detection | None:
+    """The file's format; none if it is empty, or unrecognised in a walked folder."""
+    if format != "auto":
+        return Detection(format, 1.0)
+    try:
+        detection = detect(source)
+    except SourceError:
+        if source.named:
+            raise
+        tally.notes["file of an unknown format in a folder, passed over"] += 1
+        tally.unreadable(source.file)
+        return None
+    if detection is None:
+        tally.empty(source.file)
+    return detection
 
 
-def _read(source: Source, format: str, settings: Settings, tally: Tally) -> Parsed | None:
-    """The file's rows; none if it is empty, or unrecognised in a walked folder."""
-    if format == "auto":
-        try:
-            detection = detect(source.path, source.file)
-        except SourceError:
-            if source.named:
-                raise
-            tally.notes["file of an unknown format in a folder, passed over"] += 1
-            tally.unreadable(source.file)
-            return None
-        if detection is None:
-            tally.empty(source.file)
-            return None
-        format = detection.format
-    if format == "markdown_folder":
-        return read_markdown(source.path, source.file, source.inside, settings)
-    return _READERS[format](source.path, source.file, settings)
+class _Writer:
+    """Writes rows once there are many of them, within the transaction of one group of files."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, tally: Tally) -> None:
+        self.known = known_files(con)
+        self._con = con
+        self._tally = tally
+        self._open: list[_File] = []
+
+    def open(self, file: _File) -> None:
+        """Take up a file; from now on its rows are written with those of the others."""
+        self._open.append(file)
+
+    def write_if_many(self) -> None:
+        """Write if the rows that wait are enough to be worth it."""
+        if sum(file.parsed.waiting for file in self._open) >= _GROUP_ROWS:
+            self.write()
+
+    def write(self) -> None:
+        """Write all rows that wait; files that were read to their end are closed."""
+        held = Holdings.of(self._con, [file.parsed for file in self._open])
+        rows: list[Row] = []
+        for file in self._open:
+            parsed = file.parsed
+            file.already += merge(parsed, file.source.file, held)
+            self._tally.wrote(parsed)
+            rows += [*parsed.searches, *parsed.others]
+            if file.whole:
+                _refuse_nothing(file.source, parsed, file.already, self._tally)
+                rows.append(ledger_row(file.source.file, *file.ledger, parsed))
+                self._tally.read(file.source.file, parsed, file.confidence, file.already)
+        put_hashed_texts(
+            self._con,
+            {key: text for file in self._open for key, text in file.parsed.texts.items()},
+        )
+        held.write(self._con)
+        insert_rows(self._con, rows)
+        self._tally.found(held.settled)
+        for file in self._open:
+            file.parsed.drain()
+        self._open = [file for file in self._open if not file.whole]
 
 
 def _refuse_nothing(source: Source, parsed: Parsed, already: int, tally: Tally) -> None:

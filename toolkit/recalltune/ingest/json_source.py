@@ -30,20 +30,20 @@ def json_objects(path: Path, parsed: Parsed) -> Iterator[tuple[Line, dict[str, A
             parsed.notes[f"{reason}, passed over ({-(-line.size // 2**20)} MiB)"] += 1
             parsed.drop(reason, line.number)
             continue
-        if not line.text.strip():
+        if line.blank:
             continue
-        if line.repaired:
-            parsed.notes["line with bytes that are not UTF-8, replaced by U+FFFD"] += 1
         try:
-            value = decode_json(line.text, parsed.notes)
+            value = decode_json(line.raw, parsed.notes)
         except ValueError:
             whole = line.complete
             parsed.drop("damaged line" if whole else "incomplete line at the end", line.number)
             continue
-        if isinstance(value, dict):
-            yield line, value
-        else:
+        if not isinstance(value, dict):
             parsed.drop("not a JSON object", line.number)
+            continue
+        if line.repaired:
+            parsed.notes["line with bytes that are not UTF-8, replaced by U+FFFD"] += 1
+        yield line, value
 
 
 def json_document(path: Path, file: str, parsed: Parsed) -> Any:

@@ -23,6 +23,7 @@ from recalltune.store import (
     claims_of,
     insert_rows,
     known_searches,
+    release,
     replace_memories,
     replace_turns,
 )
@@ -40,8 +41,11 @@ class Holdings:
     claims: dict[str, list[Claim]]
     searches: set[str] = field(default_factory=set)
     fresh: list[ClaimRow] = field(default_factory=list)
-    """Claims that are not in the lab yet."""
+    """Claims about memories that are not in the lab yet."""
+    fresh_turns: list[Turn] = field(default_factory=list)
+    """Records of turns that are not in the lab yet."""
     touched_turns: set[str] = field(default_factory=set)
+    """Turns that the lab held before, and that were touched."""
     settled: dict[str, Settled] = field(default_factory=dict)
     """Memories that were touched."""
 
@@ -75,9 +79,11 @@ class Holdings:
 
     def add_turn(self, turn: Turn) -> None:
         """Hold one more record of a turn."""
-        self.turns.setdefault(turn.turn_id, []).append(turn)
-        self.touched_turns.add(turn.turn_id)
-        self.fresh.append(ClaimRow.of_turn(turn))
+        records = self.turns.setdefault(turn.turn_id, [])
+        if records:
+            self.touched_turns.add(turn.turn_id)
+        records.append(turn)
+        self.fresh_turns.append(turn)
 
     def add(self, claim: Claim) -> None:
         """Hold one more record of a memory."""
@@ -100,14 +106,17 @@ class Holdings:
 
     def write(self, con: duckdb.DuckDBPyConnection) -> None:
         """Store what was touched; the rest stays as it is."""
-        turn_ids = sorted(self.touched_turns)
-        turns = [settle_turn(self.turns[turn])[0] for turn in turn_ids if turn in self.turns]
-        replace_turns(con, turn_ids, turns)
+        touched = sorted(self.touched_turns)
+        turns = [settle_turn(self.turns[turn])[0] for turn in touched if turn in self.turns]
+        turns += [turn for turn in self.fresh_turns if turn.turn_id not in self.touched_turns]
+        replace_turns(con, touched, turns)
         outcomes = list(self.settled.values())
         memories = [outcome.memory for outcome in outcomes if outcome.memory is not None]
         spans = [span for outcome in outcomes for span in outcome.spans]
         replace_memories(con, list(self.settled), memories, spans)
-        insert_rows(con, self.fresh)
+        # A turn of one record is its own claim.
+        contested = [turn for turn in self.fresh_turns if len(self.turns[turn.turn_id]) > 1]
+        insert_rows(con, [*map(ClaimRow.of_turn, contested), *self.fresh])
 
 
 def settle_again(con: duckdb.DuckDBPyConnection, spoken: Mapping[Kind, Sequence[str]]) -> None:
@@ -117,6 +126,7 @@ def settle_again(con: duckdb.DuckDBPyConnection, spoken: Mapping[Kind, Sequence[
     for memory_id in spoken["memory"]:
         held.settle(memory_id)
     held.write(con)
+    release(con, [turn_id for turn_id, records in held.turns.items() if len(records) == 1])
 
 
 def merge(parsed: Parsed, file: str, held: Holdings) -> int:
@@ -140,6 +150,9 @@ def _merge_turns(parsed: Parsed, held: Holdings) -> int:
     for turn in parsed.turns:
         others = list(held.turns.get(turn.turn_id, ()))
         held.add_turn(turn)
+        if not others:
+            fresh.append(turn)
+            continue
         first, refused = settle_turn([*others, turn])
         if turn in refused:
             parsed.demote("uuid another file holds with another text", turn.line or 1)

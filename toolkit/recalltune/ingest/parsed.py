@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from recalltune.ingest.attributes import Attributes
 from recalltune.store import (
-    EvalCaseRow,
-    Label,
     Memory,
     MemorySpan,
+    Row,
     SearchLogEntry,
     Turn,
     text_hash,
 )
 
-__all__ = ["Claim", "Drop", "Parsed", "Settings", "claim_of", "turn_claim"]
+__all__ = ["Claim", "Drop", "Parsed", "Settings", "claim_of"]
 
+SessionKind = Literal["interactive", "cron", "heartbeat", "subagent"]
 _EXAMPLES = 5
 _ORIGIN = {"user": "owner", "assistant": "agent"}
+_FULL_ROWS = 20_000
+_FULL_CHARS = 32 * 2**20
 
 
 @dataclass(frozen=True)
@@ -96,42 +101,34 @@ def claim_of(
     return Claim(memory, span, line, stated_at, edits, withheld)
 
 
-def turn_claim(turn: Turn, settings: Settings) -> Claim:
-    """Memory that says what a turn said, known from the moment it was said."""
-    said_by = Attributes(
-        {
-            "layer": settings.layer or "log",
-            "origin": _ORIGIN.get(turn.role),
-            "turn_id": turn.turn_id,
-            "session": turn.session_id,
-        }
-    )
-    return claim_of(
-        turn.turn_id,
-        turn.text_hash,
-        said_by,
-        scope=turn.scope,
-        at=turn.said_at,
-        source=turn.source,
-        file=turn.file,
-        line=turn.line or 1,
-    )
-
-
 @dataclass
 class Parsed:
-    """One file, read. Every record of it went through exactly one of `keep` and `drop`."""
+    """One file as it is read. Every record of it goes through exactly one of `keep` and `drop`.
+
+    Rows that were read wait here until they are written; `on_full` is called when there are many.
+    """
 
     format: str
+    file: str
+    settings: Settings = field(default_factory=Settings)
+    on_full: Callable[[], None] = field(default=lambda: None)
     kept: int = 0
     drops: dict[str, Drop] = field(default_factory=dict)
+    parts: Counter[str] = field(default_factory=Counter)
+    """Parts of the kept records by kind: ``text`` is imported, the others are not."""
     notes: Counter[str] = field(default_factory=Counter)
     texts: dict[str, str] = field(default_factory=dict)
     turns: list[Turn] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
-    cases: list[EvalCaseRow] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
     searches: list[SearchLogEntry] = field(default_factory=list)
+    others: list[Row] = field(default_factory=list)
+    """Cases, labels, accesses, runs, packings, hops: rows that no other file may contest."""
+    turns_kept: int = 0
+    """Turns written so far, without those that are not new."""
+    memory_ids: set[str] = field(default_factory=set)
+    """Memories written so far."""
+    _said: dict[str, bytes | list[bytes]] = field(default_factory=dict)
+    _chars: int = 0
 
     @property
     def dropped(self) -> int:
@@ -163,4 +160,176 @@ class Parsed:
         """Hash of a text, which is stored with the file's rows."""
         key = text_hash(text)
         self.texts[key] = text
+        self._chars += len(text)
         return key
+
+    def say(
+        self,
+        turn_id: str,
+        *,
+        session: str,
+        seq: int,
+        role: str,
+        text: str,
+        said_at: datetime | None,
+        line: int | None,
+        raw: bytes | str,
+        scope: str,
+        session_kind: SessionKind = "interactive",
+        sidechain: bool = False,
+        parts: Mapping[str, int] | None = None,
+        remembered: bool = False,
+    ) -> bool:
+        """Keep a record as a turn, unless it is a copy; with ``turns_as_memories`` as a memory too.
+
+        Parameters
+        ----------
+        turn_id
+            The record's own id. Another record under it is kept under ``id~2``, ``id~3``, …
+        session, seq
+            Its session, and its place in the order of the file.
+        role
+            ``user``, ``assistant``, or a speaker's name.
+        text
+            What was said; not blank.
+        said_at
+            The record's own time.
+        line
+            Line or record number, from 1; None in a document whose records have none.
+        raw
+            The record as it stands, by which a copy is told from another record.
+        scope
+            Scope, unless the caller of `ingest` named one.
+        session_kind
+            ``interactive``, ``cron``, ``heartbeat`` or ``subagent``.
+        sidechain
+            A side conversation, which is read on request only and makes no memories.
+        parts
+            How many parts of each kind the record has; default: one text.
+        remembered
+            Make it a memory in any case, as it stands: the format is about what is remembered.
+
+        Returns
+        -------
+        bool
+            Whether it was kept.
+        """
+        occurrence = self._occurrence(turn_id, raw)
+        if occurrence == 0:
+            self.drop("exact copy of an earlier line", line or 1)
+            return False
+        if occurrence > 1:
+            self.notes["same id, different record: kept under an occurrence number"] += 1
+            turn_id = f"{turn_id}~{occurrence}"
+        if said_at is None:
+            self.notes["turn without a usable time"] += 1
+        if sidechain:
+            self.notes["side conversation turn, kept apart (sidechain)"] += 1
+        self.keep()
+        counts = {**parts} if parts else {"text": 1}
+        self.parts.update(counts)
+        # Built without checks: every value was made above or by `read_moment`, and a log has
+        # hundreds of thousands of them.
+        turn = Turn.model_construct(
+            turn_id=turn_id,
+            session_id=session,
+            session_kind=session_kind,
+            seq=seq,
+            role=role,
+            text_hash=self.text(text),
+            said_at=said_at,
+            told_at=None,
+            scope=self.settings.scope or scope,
+            source=self.format,
+            file=self.file,
+            also_in=(),
+            line=line,
+            sidechain=sidechain,
+            meta={"parts": dict(sorted(counts.items()))},
+        )
+        self.turns.append(turn)
+        if remembered or (self.settings.turns_as_memories and not sidechain):
+            self.claims.append(self._remembered(turn))
+        self.full()
+        return True
+
+    def searched(
+        self,
+        query_id: str,
+        *,
+        query: str,
+        asked_at: datetime | None,
+        shown: Sequence[str],
+        scores: Sequence[float] = (),
+        scope: str | None = None,
+    ) -> None:
+        """Note a search of the agent's memory that a record bears witness of.
+
+        It is beside the record, not one of its own: a transcript's search is counted in the notes.
+        ``shown`` holds ids, best first, and ``scores`` as many or none.
+        """
+        self.notes["search of the memory, kept in the search log"] += 1
+        self.searches.append(
+            SearchLogEntry(
+                query_id=query_id,
+                query=query,
+                asked_at=asked_at,
+                scope=self.settings.scope or scope,
+                shown=tuple(shown),
+                scores=tuple(scores) if len(scores) == len(shown) else (),
+                file=self.file,
+            )
+        )
+
+    def full(self) -> None:
+        """Hand the rows on if there are many of them; a reader calls it between two records."""
+        if self.waiting >= _FULL_ROWS or self._chars >= _FULL_CHARS:
+            self.on_full()
+
+    @property
+    def waiting(self) -> int:
+        """Rows that are not written yet."""
+        return len(self.turns) + len(self.claims) + len(self.searches) + len(self.others)
+
+    def drain(self) -> None:
+        """Forget the rows, which were written; the account goes on."""
+        self.turns_kept += len(self.turns)
+        self.memory_ids.update(claim.memory.memory_id for claim in self.claims)
+        for rows in (self.turns, self.claims, self.searches, self.others):
+            rows.clear()
+        self.texts.clear()
+        self._chars = 0
+
+    def _occurrence(self, turn_id: str, raw: bytes | str) -> int:
+        """1 for a new id, 2 and up for another record under it, 0 for an exact copy."""
+        data = raw if isinstance(raw, bytes) else raw.encode()
+        digest = hashlib.sha256(data).digest()[:16]
+        earlier = self._said.setdefault(turn_id, digest)
+        if earlier is digest:
+            return 1
+        seen = [earlier] if isinstance(earlier, bytes) else earlier
+        if digest in seen:
+            return 0
+        self._said[turn_id] = [*seen, digest]
+        return len(seen) + 1
+
+    def _remembered(self, turn: Turn) -> Claim:
+        """Memory that says what a turn said, known from the moment it was said."""
+        said_by = Attributes(
+            {
+                "layer": self.settings.layer or "log",
+                "origin": _ORIGIN.get(turn.role),
+                "turn_id": turn.turn_id,
+                "session": turn.session_id,
+            }
+        )
+        return claim_of(
+            turn.turn_id,
+            turn.text_hash,
+            said_by,
+            scope=turn.scope,
+            at=turn.said_at,
+            source=turn.source,
+            file=turn.file,
+            line=turn.line or 1,
+        )

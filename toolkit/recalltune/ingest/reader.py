@@ -1,21 +1,28 @@
-"""Bytes of a source file to lines: the one reader every line-based format shares.
+"""Bytes of a source file to lines: the one reader every format shares.
 
-In: a file nobody vouches for. Out: its lines with their numbers, one at a time, so memory stays
-bounded by the longest line kept. Only a line feed ends a line; U+2028 and its like are text.
+In: a file nobody vouches for, plain or gzip. Out: its lines with their numbers, one at a time, so
+memory stays bounded by the longest line kept. Only a line feed ends a line; U+2028 and its like
+are text.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import json
 import math
 import re
 import stat
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+import orjson
 
 from recalltune.errors import SourceError
 
@@ -28,13 +35,14 @@ __all__ = [
     "decode_json",
     "file_digest",
     "read_document",
+    "read_head",
     "read_lines",
 ]
 
-MAX_LINE_BYTES = 8 * 2**20
+MAX_LINE_BYTES = 64 * 2**20
 """A longer line is passed over and counted; the lines after it are read."""
 MAX_FILE_BYTES = 4 * 2**30
-"""A larger file is refused."""
+"""A larger file is refused, and so is one that unpacks to more."""
 MAX_DOCUMENT_BYTES = 256 * 2**20
 """Bound of a file that must be held whole: one JSON document, one Markdown page."""
 
@@ -44,24 +52,38 @@ MAX_DEPTH = 64
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _CHUNK = 2**20
 _BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line: its 1-based number, its text, and what was wrong with its bytes.
+    """One line: its 1-based number, its bytes, and what was wrong with them.
 
-    ``text`` is empty if the line was longer than the limit; ``size`` then says how long it was.
+    ``raw`` is empty if the line was longer than the limit; ``size`` then says how long it was.
     """
 
     number: int
-    text: str
+    raw: bytes
     size: int
     too_long: bool = False
-    repaired: bool = False
-    """Bytes that are not UTF-8 were replaced by U+FFFD."""
     complete: bool = True
     """False for a last line that no line feed ends."""
+
+    @cached_property
+    def text(self) -> str:
+        """The line, with U+FFFD for what is not UTF-8."""
+        return self.raw.decode(errors="replace")
+
+    @property
+    def repaired(self) -> bool:
+        """Whether `text` has U+FFFD for bytes that are not UTF-8."""
+        return _decoded(self.raw)[1]
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing on it."""
+        return not self.too_long and not self.raw.strip()
 
 
 def file_digest(path: Path) -> str:
@@ -89,25 +111,35 @@ def read_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[
     Parameters
     ----------
     path
-        The file.
+        The file; gzip is unpacked on the way, by its first bytes.
     max_line_bytes
-        bytes, >= 1. A longer line comes without its text, marked ``too_long``.
+        bytes, >= 1. A longer line comes without its bytes, marked ``too_long``.
+
+    Raises
+    ------
+    SourceError
+        If a gzip file is damaged, or unpacks to more than `MAX_FILE_BYTES`.
     """
     number, size, held = 1, 0, bytearray()
-    with path.open("rb") as file:
-        while piece := file.read(_CHUNK):
-            *ended, rest = piece.split(b"\n")
-            for part in ended:
+    for piece in _pieces(path, MAX_FILE_BYTES):
+        *ended, rest = piece.split(b"\n")
+        for part in ended:
+            if size:
                 size += len(part)
                 if size <= max_line_bytes:
                     held += part
-                yield _line(number, held, size, max_line_bytes, complete=True)
-                number, size, held = number + 1, 0, bytearray()
-            size += len(rest)
-            if size <= max_line_bytes:
-                held += rest
+                yield _line(number, bytes(held), size, max_line_bytes, complete=True)
+                size, held = 0, bytearray()
+            else:
+                yield _line(number, part, len(part), max_line_bytes, complete=True)
+            number += 1
+        size += len(rest)
+        if size <= max_line_bytes:
+            held += rest
+        else:
+            held.clear()
     if size:
-        yield _line(number, held, size, max_line_bytes, complete=False)
+        yield _line(number, bytes(held), size, max_line_bytes, complete=False)
 
 
 def read_document(path: Path) -> tuple[str, bool]:
@@ -116,22 +148,35 @@ def read_document(path: Path) -> tuple[str, bool]:
     Raises
     ------
     SourceError
-        If it is larger than `MAX_DOCUMENT_BYTES`.
+        If it is larger than `MAX_DOCUMENT_BYTES`, or a damaged gzip file.
     """
     size = path.stat().st_size
     if size > MAX_DOCUMENT_BYTES:
         msg = f"{path.name}:1: document must be at most {MAX_DOCUMENT_BYTES:,} bytes, got {size:,}"
         raise SourceError(msg)
-    return _decoded(path.read_bytes().removeprefix(_BOM))
+    return _decoded(b"".join(_pieces(path, MAX_DOCUMENT_BYTES)).removeprefix(_BOM))
 
 
-def decode_json(text: str, notes: Counter[str]) -> Any:
+def read_head(path: Path, size: int) -> bytes:
+    """First bytes of a file, unpacked; fewer where the file ends, or cannot be unpacked."""
+    held = b""
+    try:
+        for piece in _pieces(path, MAX_FILE_BYTES):
+            held += piece
+            if len(held) >= size:
+                break
+    except SourceError:
+        pass  # Reading the file will say so; telling what it is goes by what there is.
+    return held[:size]
+
+
+def decode_json(data: bytes | str, notes: Counter[str]) -> Any:
     """Value of a JSON text, safe to store: no NaN, no lone surrogate, not nested too deeply.
 
     Parameters
     ----------
-    text
-        One JSON value.
+    data
+        One JSON value; bytes that are not UTF-8 become U+FFFD.
     notes
         Counter that receives one count per lone surrogate replaced by U+FFFD.
 
@@ -146,13 +191,24 @@ def decode_json(text: str, notes: Counter[str]) -> Any:
     {'score': None, 'text': 'half �'}
     """
     try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        # NaN, infinity, half surrogates and broken bytes are let in by the slower reader alone.
+        return _decode_leniently(data, notes)
+    raw = data if isinstance(data, bytes) else data.encode()
+    # Most records do not hold enough brackets to be deep; they are spared the walk.
+    return (
+        _clean(value, notes, MAX_DEPTH) if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH else value
+    )
+
+
+def _decode_leniently(data: bytes | str, notes: Counter[str]) -> Any:
+    text = data.decode(errors="replace") if isinstance(data, bytes) else data
+    try:
         value = json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
-    # Most records hold neither an escape nor enough brackets; they are spared the walk.
-    if "\\u" in text or text.count("{") + text.count("[") > MAX_DEPTH:
-        return _clean(value, notes, MAX_DEPTH)
-    return value
+    return _clean(value, notes, MAX_DEPTH)
 
 
 def _clean(value: Any, notes: Counter[str], depth: int) -> Any:
@@ -171,12 +227,31 @@ def _clean(value: Any, notes: Counter[str], depth: int) -> Any:
     }
 
 
-def _line(number: int, held: bytearray, size: int, limit: int, *, complete: bool) -> Line:
+def _pieces(path: Path, limit: int) -> Iterator[bytes]:
+    """Bytes of a file in pieces, unpacked; never more than ``limit`` of them."""
+    with path.open("rb") as file:
+        packed = file.read(2) == _GZIP
+        file.seek(0)
+        source: IO[bytes] = io.BufferedReader(gzip.GzipFile(fileobj=file)) if packed else file
+        total = 0
+        try:
+            while piece := source.read(_CHUNK):
+                total += len(piece)
+                if total > limit:
+                    msg = f"{path.name}:1: file must hold at most {limit:,} bytes, it goes on"
+                    raise SourceError(msg)
+                yield piece
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            msg = f"{path.name}:1: damaged gzip file: {error}"
+            raise SourceError(msg) from None
+
+
+def _line(number: int, raw: bytes, size: int, limit: int, *, complete: bool) -> Line:
     if size > limit:
-        return Line(number, "", size, too_long=True, complete=complete)
-    raw = bytes(held).removeprefix(_BOM) if number == 1 else bytes(held)
-    text, repaired = _decoded(raw.removesuffix(b"\r"))
-    return Line(number, text, size, repaired=repaired, complete=complete)
+        return Line(number, b"", size, too_long=True, complete=complete)
+    if number == 1:
+        raw = raw.removeprefix(_BOM)
+    return Line(number, raw.removesuffix(b"\r"), size, complete=complete)
 
 
 def _decoded(raw: bytes) -> tuple[str, bool]:

@@ -18,6 +18,7 @@ __all__ = ["ImportReport", "Tally", "ledger_row"]
 _FILES: dict[str, pl.DataType] = {
     "file": pl.String(),
     "format": pl.String(),
+    "confidence": pl.Float64(),
     "read": pl.Int64(),
     "kept": pl.Int64(),
     "dropped": pl.Int64(),
@@ -27,6 +28,11 @@ _FILES: dict[str, pl.DataType] = {
 }
 _NAMED = 5
 """Files that a notice names."""
+_PARTS: dict[str, pl.DataType] = {
+    "file": pl.String(),
+    "part": pl.String(),
+    "count": pl.Int64(),
+}
 _DROPPED: dict[str, pl.DataType] = {
     "file": pl.String(),
     "reason": pl.String(),
@@ -44,9 +50,12 @@ class ImportReport:
     """
 
     frame: pl.DataFrame
-    """file, format, read, kept, dropped, turns, memories, already: one row per file."""
+    """file, format, confidence (null where the format was named), read, kept, dropped, turns,
+    memories, already: one row per file."""
     dropped: pl.DataFrame
     """file, reason, count, lines: the first few lines (or record numbers) as examples."""
+    parts: pl.DataFrame
+    """file, part, count: of what kinds the parts of the kept records are; only text is imported."""
     notices: tuple[str, ...]
     """What was assumed, repaired or looks odd, each with its count."""
 
@@ -67,46 +76,63 @@ class Tally:
     """Collects the accounts of the files of one import."""
 
     def __init__(self, notes: Counter[str]) -> None:
-        self._files: list[tuple[str, str, int, int, int, int, int, int]] = []
+        self._files: list[tuple[str | float | None, ...]] = []
+        self._parts: list[tuple[str, str, int]] = []
+        self._settled: dict[str, int] = {}
         self._dropped: list[tuple[str, str, int, list[int]]] = []
         self._findings: dict[str, set[str]] = {}
         self._days: list[date] = []
+        self._days_of: dict[str, list[date]] = {}
         self._gone: tuple[str, ...] = ()
         self.notes = notes
 
     def unchanged(self, file: str, earlier: IngestFile) -> None:
         """Note a file that is as it was when it was imported."""
-        self._files.append((file, earlier.format, 0, 0, 0, 0, 0, earlier.records))
+        self._files.append((file, earlier.format, None, 0, 0, 0, 0, 0, earlier.records))
 
     def empty(self, file: str) -> None:
         """Note a file without content."""
-        self._files.append((file, "empty", 0, 0, 0, 0, 0, 0))
+        self._files.append((file, "empty", None, 0, 0, 0, 0, 0, 0))
 
     def unreadable(self, file: str) -> None:
         """Note a file of a walked folder in which there is nothing to import."""
-        self._files.append((file, "unknown", 0, 0, 0, 0, 0, 0))
+        self._files.append((file, "unknown", None, 0, 0, 0, 0, 0, 0))
 
     def gone(self, files: Sequence[str]) -> None:
         """Note files that a folder held at an earlier import and holds no more."""
         self._gone = tuple(files)
 
-    def read(self, file: str, parsed: Parsed, already: int) -> None:
-        """Note a file that was read."""
-        turns, memories = (
-            len(parsed.turns),
-            len({claim.memory.memory_id for claim in parsed.claims}),
-        )
-        counts = (parsed.records, parsed.kept, parsed.dropped, turns, memories, already)
-        self._files.append((file, parsed.format, *counts))
+    def wrote(self, parsed: Parsed) -> None:
+        """Note the rows of a file that are about to be written."""
+        undated = sum(claim.span.event_at is None for claim in parsed.claims)
+        self.notes["memory without an event time (always there, no age)"] += undated
+        # A conversation of one day is what other formats are.
+        if parsed.format == "connector_v1":
+            self._days_of.setdefault(parsed.file, []).extend(
+                claim.span.event_at.date() for claim in parsed.claims if claim.span.event_at
+            )
+
+    def read(self, file: str, parsed: Parsed, confidence: float | None, already: int) -> None:
+        """Note a file that was read to its end, with its last rows still waiting."""
+        turns = parsed.turns_kept + len(parsed.turns)
+        memories = parsed.memory_ids | {claim.memory.memory_id for claim in parsed.claims}
+        counts = (parsed.records, parsed.kept, parsed.dropped, turns, len(memories), already)
+        self._files.append((file, parsed.format, confidence, *counts))
         self._dropped += [
             (file, reason, drop.count, drop.lines) for reason, drop in parsed.drops.items()
         ]
+        self._parts += [(file, part, count) for part, count in sorted(parsed.parts.items())]
         self.notes.update(parsed.notes)
-        self.notes.update(_shape_of_times(parsed))
-        days = _stated_days(parsed)
+        days = self._days_of.pop(file, [])
+        told = _day_of_export(days, "its file")
+        self.notes.update(told)
         # A file that was told of already is not told of again as a part of the import.
-        if not _day_of_export(days, ""):
+        if not told:
             self._days += days
+
+    def settled(self, loose_ends: Mapping[str, int]) -> None:
+        """Note what `settle_spans` found; it looks at the whole lab, so the last word counts."""
+        self._settled = dict(loose_ends)
 
     def found(self, settled: Mapping[str, Settled]) -> None:
         """Note where records of one memory disagree; each memory counts once."""
@@ -118,10 +144,12 @@ class Tally:
         """The account as frames."""
         for finding, memory_ids in self._findings.items():
             self.notes[finding] = len(memory_ids)
+        self.notes.update(self._settled)
         self.notes.update(_day_of_export(self._days, "this import"))
         return ImportReport(
             pl.DataFrame(self._files, schema=_FILES, orient="row"),
             pl.DataFrame(self._dropped, schema=_DROPPED, orient="row"),
+            pl.DataFrame(self._parts, schema=_PARTS, orient="row"),
             (
                 *_of_gone(self._gone),
                 *(f"{note}: {count:,}" for note, count in sorted(self.notes.items()) if count),
@@ -153,22 +181,6 @@ def _of_gone(files: Sequence[str]) -> Iterator[str]:
         f"{len(files):,} {are} imported earlier from this folder {stay} records stay: "
         f"{', '.join(files[:_NAMED])}{more}"
     )
-
-
-def _shape_of_times(parsed: Parsed) -> Counter[str]:
-    """Signs that times are missing, or are those of an export rather than of events."""
-    notes = Counter[str]()
-    times = [claim.span.event_at for claim in parsed.claims]
-    notes["memory without an event time (always there, no age)"] = times.count(None)
-    notes.update(_day_of_export(_stated_days(parsed), "its file"))
-    return notes
-
-
-def _stated_days(parsed: Parsed) -> list[date]:
-    """Days of a payload's memories; a conversation of one day is what other formats are."""
-    if parsed.format != "connector_v1":
-        return []
-    return [claim.span.event_at.date() for claim in parsed.claims if claim.span.event_at]
 
 
 def _day_of_export(days: list[date], of: str) -> dict[str, int]:

@@ -6,7 +6,7 @@ order, with instants as int64 microseconds UTC.
 
 from __future__ import annotations
 
-from recalltune.store.claims import ClaimRow, Kind, adopt, claims_of
+from recalltune.store.claims import ClaimRow, Kind, adopt, claims_of, release
 from recalltune.store.digest import data_digest
 from recalltune.store.files import (
     forget_file,
@@ -48,7 +48,7 @@ from recalltune.store.rows import (
 from recalltune.store.schema import BEGINNING_US, SCHEMA_NUMBER
 from recalltune.store.settle import settle_sharing, settle_spans
 from recalltune.store.sharing import read_exchange, read_gate
-from recalltune.store.texts import estimate_tokens, put_texts, text_hash
+from recalltune.store.texts import estimate_tokens, put_hashed_texts, put_texts, text_hash
 from recalltune.store.vectors import get_vectors, put_vectors, vector_digest
 from recalltune.store.write import (
     insert_frame,
@@ -96,6 +96,7 @@ __all__ = [
     "known_searches",
     "latest_event_at",
     "open",
+    "put_hashed_texts",
     "put_texts",
     "put_vectors",
     "queue_jobs",
@@ -110,6 +111,7 @@ __all__ = [
     "read_sweep",
     "read_table",
     "read_turns",
+    "release",
     "replace_memories",
     "replace_turns",
     "settle_sharing",

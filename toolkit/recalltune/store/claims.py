@@ -20,7 +20,7 @@ from recalltune.store.frames import registered
 from recalltune.store.rows import Id, Memory, MemorySpan, Moment, Row, Turn
 from recalltune.store.write import insert_rows
 
-__all__ = ["ClaimRow", "Kind", "adopt", "claims_of", "wanted"]
+__all__ = ["ClaimRow", "Kind", "adopt", "claims_of", "release", "wanted"]
 
 Kind = Literal["memory", "turn"]
 """What a claim is about."""
@@ -41,11 +41,15 @@ _UNCLAIMED_SPANS = _UNCLAIMED.format(
 )
 
 
+_RELEASE = "delete from claim using wanted where kind = 'turn' and wanted.id = claim.ref"
+
+
 class ClaimRow(Row):
     """What one place of one file says under one id.
 
     Turns, memories and spans are derived from all the claims the lab holds, so a file can go and
-    leave behind exactly what the others say.
+    leave behind exactly what the others say. A turn that one record alone speaks of, as nearly all
+    are, has no claim: `adopt` makes one when a second record comes.
     """
 
     table: ClassVar[str] = "claim"
@@ -122,6 +126,12 @@ def adopt(
         for span in spans
     ]
     insert_rows(con, [*map(ClaimRow.of_turn, turns), *claims])
+
+
+def release(con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str]) -> None:
+    """Take back the claims of turns that one record alone speaks of: the turn itself says it."""
+    with wanted(con, turn_ids):
+        con.execute(_RELEASE)
 
 
 def claims_of(

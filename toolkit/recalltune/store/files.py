@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 _FORGET = (
+    "delete from label where file = $file",
     """
     delete from label where exists (
         select 1 from eval_case c
@@ -35,9 +36,17 @@ _FORGET = (
     "delete from sharing where file = $file",
     "delete from access where file = $file",
     "delete from search_log where file = $file",
+    "delete from packing where run_id = 'log:' || $file",
+    "delete from ledger where run_id = 'log:' || $file",
+    "delete from run where run_id = 'log:' || $file",
     "delete from ingest_file where path = $file",
 )
 _FORGET_CLAIMS = "delete from claim where file = $file returning kind, ref"
+# A turn that one record alone speaks of has no claim: it is its own.
+_FORGET_TURNS = """
+delete from turn where file = $file and not exists (
+    select 1 from claim where claim.kind = 'turn' and claim.ref = turn.turn_id)
+"""
 
 _SEARCHES = "select query_id from search_log semi join wanted on wanted.id = search_log.query_id"
 _DELETE_TURNS = "delete from turn using wanted where wanted.id = turn.turn_id"
@@ -51,6 +60,7 @@ def forget_file(con: duckdb.DuckDBPyConnection, file: str) -> Mapping[Kind, list
     What other files say of these ids is to be derived again: see `claims_of`, `replace_turns` and
     `replace_memories`. Until then the lab shows the state before.
     """
+    con.execute(_FORGET_TURNS, {"file": file})
     spoken = con.execute(_FORGET_CLAIMS, {"file": file}).fetchall()
     for statement in _FORGET:
         con.execute(statement, {"file": file})

@@ -260,6 +260,7 @@ class Label(Row):
     grade: int = Field(default=1, ge=0)
     place: int | None = Field(default=None, ge=1)
     judgement: Literal["judged", "weak"] = "judged"
+    file: str = ""
 
 
 class Run(Row):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 __all__ = ["BEGINNING_US", "ORDER_KEYS", "SCHEMA", "SCHEMA_NUMBER"]
 
-SCHEMA_NUMBER = 2
+SCHEMA_NUMBER = 3
 """Rises with every change to `SCHEMA`; a file with another number is rebuilt, not migrated."""
 
 BEGINNING_US = -(2**62)
@@ -200,6 +200,7 @@ create table label (
     grade integer not null check (grade >= 0),
     place integer check (place >= 1),
     judgement varchar not null check (judgement in ('judged', 'weak')),
+    file varchar not null,
     primary key (case_set, case_id, memory_id, role)
 );
 

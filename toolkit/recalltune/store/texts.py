@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import duckdb
 import polars as pl
@@ -15,7 +15,7 @@ import polars as pl
 from recalltune.errors import ContractError
 from recalltune.store.frames import registered
 
-__all__ = ["estimate_tokens", "put_texts", "text_hash"]
+__all__ = ["estimate_tokens", "put_hashed_texts", "put_texts", "text_hash"]
 
 _WIDE = re.compile(r"[\u2e80-\U0010ffff]")
 
@@ -62,22 +62,19 @@ def estimate_tokens(text: str) -> int:
 def put_texts(con: duckdb.DuckDBPyConnection, texts: Sequence[str]) -> list[str]:
     """Hashes of the texts in their order, after storing those not stored yet."""
     hashes = [text_hash(text) for text in texts]
-    new = dict(zip(hashes, texts, strict=True))
-    if new:
-        frame = pl.DataFrame(
-            {
-                "text_hash": list(new),
-                "text": list(new.values()),
-                "chars": [len(text) for text in new.values()],
-                "tokens": [estimate_tokens(text) for text in new.values()],
-            },
-            schema={
-                "text_hash": pl.String,
-                "text": pl.String,
-                "chars": pl.Int64,
-                "tokens": pl.Int64,
-            },
-        )
-        with registered(con, "incoming", frame):
-            con.execute(_INSERT)
+    put_hashed_texts(con, dict(zip(hashes, texts, strict=True)))
     return hashes
+
+
+def put_hashed_texts(con: duckdb.DuckDBPyConnection, texts: Mapping[str, str]) -> None:
+    """Store the texts not stored yet; each stands under its `text_hash`."""
+    if not texts:
+        return
+    wide = pl.col("text").str.count_matches(_WIDE.pattern).cast(pl.Int64)
+    chars = pl.col("text").str.len_chars().cast(pl.Int64)
+    frame = pl.DataFrame(
+        {"text_hash": list(texts), "text": list(texts.values())},
+        schema={"text_hash": pl.String, "text": pl.String},
+    ).with_columns(chars=chars, tokens=wide + (chars - wide + 3) // 4)
+    with registered(con, "incoming", frame):
+        con.execute(_INSERT)

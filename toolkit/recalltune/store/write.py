@@ -71,7 +71,7 @@ def insert_rows(con: duckdb.DuckDBPyConnection, rows: Iterable[Row]) -> int:
         by_table.setdefault(row.table, []).append(row)
     for table, group in by_table.items():
         schema = table_schema(con, table)
-        columns = {name: [_cell(getattr(row, name)) for row in group] for name in schema}
+        columns = {name: _cells([getattr(row, name) for row in group]) for name in schema}
         try:
             frame = pl.DataFrame(columns, schema=schema)
         except UnicodeEncodeError as error:
@@ -163,10 +163,15 @@ def write_ledger(con: duckdb.DuckDBPyConnection, run_id: str, hops: pl.DataFrame
         insert_frame(con, "ledger", numbered)
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
-    return list(value) if isinstance(value, tuple) else value
+def _cells(values: list[Any]) -> list[Any]:
+    """Values of one column, of which a model gives all the same type, as polars takes them."""
+    first = next((value for value in values if value is not None), None)
+    if isinstance(first, Mapping):
+        return [
+            json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+            for value in values
+        ]
+    return [list(value) for value in values] if isinstance(first, tuple) else values
 
 
 def _widened(table: str, frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:

@@ -99,6 +99,7 @@ def demo_bench(data: Path | str | None = None, out: Path | str | None = None) ->
         imported=ImportReport(
             pl.DataFrame(said["files"], infer_schema_length=None),
             pl.DataFrame(said["dropped"], infer_schema_length=None),
+            pl.DataFrame(said["parts"], infer_schema_length=None),
             tuple(said["notices"]),
         ),
         cases_told=str(said["cases"]),

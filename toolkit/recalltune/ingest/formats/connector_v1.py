@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from recalltune.errors import SourceError
@@ -26,39 +25,32 @@ from recalltune.ingest.attributes import (
     share_of,
     tags_of,
 )
+from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.json_source import json_document
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Claim, Parsed, Settings, claim_of
 from recalltune.store import text_hash
 
-__all__ = ["FORMAT", "read_connector_v1"]
+__all__ = ["FORMAT"]
 
-FORMAT = "connector_v1"
 VERSION = "connector-v1"
 _REQUIRED = ("version", "source", "scope", "producedAt")
 
 
-def read_connector_v1(path: Path, file: str, settings: Settings) -> Parsed:
+def _read(source: Source, parsed: Parsed) -> None:
     """Memories of one payload, one per record.
 
-    Parameters
-    ----------
-    path
-        The file.
-    file
-        Its name in the lab and in messages.
-    settings
-        ``scope`` replaces the payload's, ``layer`` is for records that name none; a record's own
-        scope and layer win over both.
+    The settings' ``scope`` replaces the payload's, ``layer`` is for records that name none; a
+    record's own scope and layer win over both.
 
     Raises
     ------
     SourceError
         If the file is no JSON document, has another version, or lacks a required key.
     """
-    parsed = Parsed(FORMAT)
-    head = _checked(json_document(path, file, parsed), file)
+    file, settings = source.file, parsed.settings
+    head = _checked(json_document(source.path, file, parsed), file)
     produced = read_moment(head["producedAt"], parsed.notes, what="producedAt")
     payload = _Payload(head, produced, file, settings, parsed)
     for number, record in enumerate(head["records"], start=1):
@@ -70,7 +62,7 @@ def read_connector_v1(path: Path, file: str, settings: Settings) -> Parsed:
         _note_times(claim, produced, parsed)
         parsed.keep()
         parsed.claims.append(claim)
-    return parsed
+        parsed.full()
 
 
 @dataclass(frozen=True)
@@ -192,3 +184,19 @@ def _note_times(claim: Claim, produced: datetime | None, parsed: Parsed) -> None
     at = claim.span.event_at
     if at is not None and produced is not None and at > produced:
         parsed.notes["timestamp later than producedAt (in the future when written)"] += 1
+
+
+def _fits(sample: Sample) -> float:
+    document = sample.document
+    return float(
+        isinstance(document, dict) and str(document.get("version", "")).startswith("connector")
+    )
+
+
+FORMAT = Format(
+    name="connector_v1",
+    title="RecallNest connector payload (one JSON document)",
+    suffixes=frozenset({".json"}),
+    fits=_fits,
+    read=_read,
+)

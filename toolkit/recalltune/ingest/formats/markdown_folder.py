@@ -8,23 +8,26 @@ An item may end with ``{#its-id key=value ...}``.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from recalltune.errors import SourceError, nearest
 from recalltune.ingest.attributes import ATTRIBUTE_NAMES, Attributes, read_attributes
+from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.front_matter import split_front_matter
 from recalltune.ingest.gate import refuse_unread_rule
 from recalltune.ingest.markdown_blocks import Block, markdown_blocks
 from recalltune.ingest.moments import dated_name
-from recalltune.ingest.parsed import Parsed, Settings, claim_of
+from recalltune.ingest.parsed import Parsed, claim_of
 from recalltune.ingest.reader import read_document
 from recalltune.store import text_hash
 
-__all__ = ["FORMAT", "read_markdown"]
+__all__ = ["FORMAT"]
 
-FORMAT = "markdown_folder"
+NAME = "markdown_folder"
+_SUFFIXES = frozenset({".md", ".markdown"})
 _BRACES = re.compile(r"\{#([^\s{}]{1,200})((?:[^{}]){0,2000})\}$")
 _PAIR = re.compile(r'([A-Za-z_]\w{0,40})=(?:"([^"]*)"|(\S+))')
 _LEADING_DATE = re.compile(r"[\s*_`(\[]{0,6}(\d{4}-\d{2}-\d{2})(?!\d)")
@@ -32,28 +35,20 @@ _TRAILING_DATE = re.compile(r"[(\[](\d{4}-\d{2}-\d{2})[)\]][.\s]{0,3}$")
 _KEYS = {"at", "by", "importance", "scope", "status", "told_at", *ATTRIBUTE_NAMES}
 
 
-def read_markdown(path: Path, file: str, inside: str, settings: Settings) -> Parsed:
+def _read(source: Source, parsed: Parsed) -> None:
     """Memories of one Markdown file, one per item, paragraph or timed section.
 
-    Parameters
-    ----------
-    path
-        The file.
-    file
-        Its name in the lab and in messages.
-    inside
-        Its path relative to the given folder, which item ids start with.
-    settings
-        ``scope`` (default ``global``) and ``layer`` (default ``log`` for a dated file, else
-        ``project``) for items and files that name none.
+    Ids start with the path inside the given folder. ``scope`` (default ``global``) and ``layer``
+    (default ``log`` for a dated file, else ``project``) of the settings are for items and files
+    that name none.
 
     Raises
     ------
     SourceError
         If front matter or an item's braces cannot be read.
     """
-    parsed = Parsed(FORMAT)
-    text, repaired = read_document(path)
+    file, inside, settings = source.file, source.inside, parsed.settings
+    text, repaired = read_document(source.path)
     if repaired:
         parsed.notes["bytes that are not UTF-8, replaced by U+FFFD"] += 1
     lines = [line.removesuffix("\r") for line in text.split("\n")]
@@ -83,13 +78,13 @@ def read_markdown(path: Path, file: str, inside: str, settings: Settings) -> Par
                 found,
                 scope=found.scope or settings.scope or "global",
                 at=found.at or _moment(block, body, day, number, parsed),
-                source=FORMAT,
+                source=NAME,
                 file=file,
                 line=block.line,
                 withheld=withheld,
             )
         )
-    return parsed
+        parsed.full()
 
 
 def _braces(block: Block, file: str) -> tuple[str, str | None, dict[str, Any]]:
@@ -143,3 +138,27 @@ def _moment(
         parsed.notes["item with an impossible date, taken as undated"] += 1
         return None
     return midnight + timedelta(microseconds=number)
+
+
+def _fits(sample: Sample) -> float:
+    return float(sample.source.suffix in _SUFFIXES)
+
+
+def _wanted(source: Source) -> bool:
+    # An agent's folder holds other Markdown as well: rules, persona, read-me files.
+    path = PurePosixPath(source.file)
+    return (
+        path.name == "MEMORY.md"
+        or "memory" in path.parts[:-1]
+        or dated_name(path.name, Counter()) is not None
+    )
+
+
+FORMAT = Format(
+    name=NAME,
+    title="Markdown memory folder (MEMORY.md, memory/**.md)",
+    suffixes=_SUFFIXES,
+    fits=_fits,
+    read=_read,
+    wanted=_wanted,
+)

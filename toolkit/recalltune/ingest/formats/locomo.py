@@ -12,20 +12,19 @@ Maharana et al. 2024, LoCoMo; categories as the authors' scorer numbers them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from recalltune.errors import SourceError
+from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.json_source import json_document
-from recalltune.ingest.parsed import Parsed, Settings, turn_claim
-from recalltune.store import EvalCaseRow, Label, Turn
+from recalltune.ingest.parsed import Parsed
+from recalltune.store import EvalCaseRow, Label
 
-__all__ = ["CATEGORIES", "FORMAT", "read_locomo", "repaired_evidence", "session_time"]
+__all__ = ["CATEGORIES", "FORMAT", "repaired_evidence", "session_time"]
 
-FORMAT = "locomo"
+NAME = "locomo"
 CATEGORIES = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop", 5: "adversarial"}
 """Kind of question by category number; several public tools mislabel them."""
 
@@ -49,7 +48,7 @@ _MONTHS = {
 }
 
 
-def read_locomo(path: Path, file: str, settings: Settings) -> Parsed:
+def _read(source: Source, parsed: Parsed) -> None:
     """Turns, memories, cases and labels of one file; the case set is named ``locomo``.
 
     Raises
@@ -57,8 +56,8 @@ def read_locomo(path: Path, file: str, settings: Settings) -> Parsed:
     SourceError
         If the file is no list of conversations, or a session's time cannot be read.
     """
-    parsed = Parsed(FORMAT)
-    conversations = json_document(path, file, parsed)
+    file, settings = source.file, parsed.settings
+    conversations = json_document(source.path, file, parsed)
     if not isinstance(conversations, list):
         msg = f"{file}:1: must be a list of conversations, got {type(conversations).__name__}"
         raise SourceError(msg)
@@ -74,20 +73,18 @@ def read_locomo(path: Path, file: str, settings: Settings) -> Parsed:
             raise SourceError(msg)
         names.add(name)
         scope = settings.scope or f"locomo:{name.removeprefix('conv-')}"
-        turns = list(_turns(item["conversation"], name, scope, file, where, parsed))
-        parsed.turns += turns
-        parsed.claims += [turn_claim(turn, settings) for turn in turns]
-        said = [turn.said_at for turn in turns if turn.said_at is not None]
+        turns = _turns(item["conversation"], name, scope, where, parsed)
         told = _Conversation(
             name,
             scope,
             file,
-            asked_at=max(said) + _MICROSECOND if said else None,
-            session_of={turn.turn_id: turn.session_id for turn in turns},
+            asked_at=max(said_at for _, said_at in turns.values()) + _MICROSECOND
+            if turns
+            else None,
+            session_of={turn_id: session for turn_id, (session, _) in turns.items()},
         )
         for place, question in enumerate(item.get("qa") or [], start=1):
             _question(question, place, told, parsed)
-    return parsed
 
 
 @dataclass(frozen=True)
@@ -144,8 +141,10 @@ def repaired_evidence(text: str) -> list[str]:
 
 
 def _turns(
-    conversation: dict[str, Any], name: str, scope: str, file: str, where: str, parsed: Parsed
-) -> Iterator[Turn]:
+    conversation: dict[str, Any], name: str, scope: str, where: str, parsed: Parsed
+) -> dict[str, tuple[str, datetime]]:
+    """Session and time of each turn that was kept, by its id."""
+    kept = {}
     numbers = sorted(
         int(found[1])
         for key, value in conversation.items()
@@ -165,18 +164,22 @@ def _turns(
             seen.add(turn["dia_id"])
             speaker, caption = str(turn.get("speaker") or "?"), turn.get("blip_caption")
             whole = f"{speaker}: {text} {caption}" if caption else f"{speaker}: {text}"
-            parsed.keep()
-            yield Turn(
-                turn_id=f"{name}:{turn['dia_id']}",
-                session_id=f"{name}:s{number}",
+            turn_id, session = f"{name}:{turn['dia_id']}", f"{name}:s{number}"
+            said_at = began + seq * _MICROSECOND
+            parsed.say(
+                turn_id,
+                session=session,
                 seq=seq,
                 role=speaker,
-                text_hash=parsed.text(whole),
-                said_at=began + seq * _MICROSECOND,
+                text=whole,
+                said_at=said_at,
+                line=None,
+                raw=whole,
                 scope=scope,
-                source=FORMAT,
-                file=file,
+                remembered=True,
             )
+            kept[turn_id] = (session, said_at)
+    return kept
 
 
 def _question(question: Any, place: int, told: _Conversation, parsed: Parsed) -> None:
@@ -193,9 +196,9 @@ def _question(question: Any, place: int, told: _Conversation, parsed: Parsed) ->
         parsed.notes["question of an unknown category"] += 1
     parsed.keep()
     case_id = f"{told.name}:q{place}"
-    parsed.cases.append(
+    parsed.others.append(
         EvalCaseRow(
-            case_set=FORMAT,
+            case_set=NAME,
             case_id=case_id,
             query=question["question"],
             asked_at=told.asked_at,
@@ -208,9 +211,7 @@ def _question(question: Any, place: int, told: _Conversation, parsed: Parsed) ->
             file=told.file,
         )
     )
-    parsed.labels += [
-        Label(case_set=FORMAT, case_id=case_id, memory_id=target) for target in targets
-    ]
+    parsed.others += [Label(case_set=NAME, case_id=case_id, memory_id=target) for target in targets]
 
 
 def _targets(evidence: Any, told: _Conversation, parsed: Parsed) -> list[str]:
@@ -229,3 +230,18 @@ def _targets(evidence: Any, told: _Conversation, parsed: Parsed) -> list[str]:
             parsed.notes["evidence string that names no turn, not used"] += 1
         targets |= dict.fromkeys(usable)
     return list(targets)
+
+
+def _fits(sample: Sample) -> float:
+    document = sample.document
+    first = document[0] if isinstance(document, list) and document else None
+    return float(isinstance(first, dict) and {"conversation", "qa"} <= first.keys())
+
+
+FORMAT = Format(
+    name=NAME,
+    title="LoCoMo benchmark (one JSON list of conversations)",
+    suffixes=frozenset({".json"}),
+    fits=_fits,
+    read=_read,
+)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from recalltune.ingest.format import Format, Sample, Source, share_of_records
 from recalltune.ingest.json_source import json_objects
 from recalltune.ingest.moments import read_moment
-from recalltune.ingest.parsed import Parsed, Settings
+from recalltune.ingest.parsed import Parsed
 from recalltune.store import SearchLogEntry
 
-__all__ = ["FORMAT", "read_search_log_file"]
-
-FORMAT = "search_log"
+__all__ = ["FORMAT"]
 
 
-def read_search_log_file(path: Path, file: str, settings: Settings) -> Parsed:
+def _read(source: Source, parsed: Parsed) -> None:
     """Searches of one file, one per line.
 
     Each line is an object with ``query_id``, ``query``, ``asked_at``, ``scope``, ``shown`` (ids,
     best first) and ``scores`` (as many, or none).
     """
-    parsed = Parsed(FORMAT)
     seen: set[str] = set()
-    for line, record in json_objects(path, parsed):
-        entry = _entry(record, file, settings, parsed)
+    for line, record in json_objects(source.path, parsed):
+        entry = _entry(record, parsed)
         if isinstance(entry, str):
             parsed.drop(entry, line.number)
         elif entry.query_id in seen:
@@ -33,12 +30,10 @@ def read_search_log_file(path: Path, file: str, settings: Settings) -> Parsed:
             seen.add(entry.query_id)
             parsed.keep()
             parsed.searches.append(entry)
-    return parsed
+            parsed.full()
 
 
-def _entry(
-    record: dict[str, Any], file: str, settings: Settings, parsed: Parsed
-) -> SearchLogEntry | str:
+def _entry(record: dict[str, Any], parsed: Parsed) -> SearchLogEntry | str:
     query_id, query, scope = record.get("query_id"), record.get("query"), record.get("scope")
     shown, scores = record.get("shown") or [], record.get("scores") or []
     if not isinstance(query_id, str) or not query_id:
@@ -60,8 +55,21 @@ def _entry(
         query_id=query_id,
         query=query,
         asked_at=asked_at,
-        scope=scope if isinstance(scope, str) else settings.scope,
+        scope=scope if isinstance(scope, str) else parsed.settings.scope,
         shown=tuple(shown),
         scores=tuple(float(score) for score in scores),
-        file=file,
+        file=parsed.file,
     )
+
+
+def _fits(sample: Sample) -> float:
+    return share_of_records(sample, lambda record: {"query_id", "query"} <= record.keys())
+
+
+FORMAT = Format(
+    name="search_log",
+    title="searches of the production system (JSONL)",
+    suffixes=frozenset({".jsonl"}),
+    fits=_fits,
+    read=_read,
+)
