@@ -72,7 +72,9 @@ class Sample:
     @cached_property
     def document(self) -> Any:
         """Value of the whole file, if it is one JSON document; else None."""
-        if self.text.lstrip()[:1] not in ("{", "["):
+        # A file of lines is not decoded whole to find that it is no document.
+        lines = sum(isinstance(record, dict) for record in self.records) > 1
+        if lines or self.text.lstrip()[:1] not in ("{", "["):
             return None
         try:
             return decode_json(read_document(self.source.path)[0], Counter())

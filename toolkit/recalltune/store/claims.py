@@ -8,19 +8,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 import duckdb
-import polars as pl
 from pydantic import Field
 
-from recalltune.store.frames import registered
+from recalltune.store.frames import ids, run
 from recalltune.store.rows import Id, Memory, MemorySpan, Moment, Row, Turn
 from recalltune.store.write import insert_rows
 
-__all__ = ["ClaimRow", "Kind", "adopt", "claims_of", "release", "wanted"]
+__all__ = ["ClaimRow", "Kind", "adopt", "claims_of", "release"]
 
 Kind = Literal["memory", "turn"]
 """What a claim is about."""
@@ -112,11 +110,9 @@ def adopt(
     So a file that names one of them is weighed against it, as against another file; what was
     written first holds the id.
     """
-    with wanted(con, turn_ids):
-        turns = [Turn(**_loaded(row)) for row in con.sql(_UNCLAIMED_TURNS).pl().to_dicts()]
-    with wanted(con, memory_ids):
-        memories = [Memory(**_loaded(row)) for row in con.sql(_UNCLAIMED_MEMORIES).pl().to_dicts()]
-        spans = [MemorySpan(**row) for row in con.sql(_UNCLAIMED_SPANS).pl().to_dicts()]
+    turns = [Turn(**_loaded(row)) for row in _rows(con, _UNCLAIMED_TURNS, turn_ids)]
+    memories = [Memory(**_loaded(row)) for row in _rows(con, _UNCLAIMED_MEMORIES, memory_ids)]
+    spans = [MemorySpan(**row) for row in _rows(con, _UNCLAIMED_SPANS, memory_ids)]
     state = {memory.memory_id: memory for memory in memories}
     versions = Counter(span.memory_id for span in spans)
     claims = [
@@ -130,8 +126,7 @@ def adopt(
 
 def release(con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str]) -> None:
     """Take back the claims of turns that one record alone speaks of: the turn itself says it."""
-    with wanted(con, turn_ids):
-        con.execute(_RELEASE)
+    run(con, _RELEASE, wanted=ids(turn_ids))
 
 
 def claims_of(
@@ -139,9 +134,8 @@ def claims_of(
 ) -> dict[str, list[ClaimRow]]:
     """What the lab's files say under these ids, by id; each list by file and line."""
     found: dict[str, list[ClaimRow]] = {}
-    with wanted(con, refs):
-        for row in con.sql(_CLAIMS, params={"kind": kind}).pl().to_dicts():
-            found.setdefault(row["ref"], []).append(ClaimRow(**row))
+    for row in run(con, _CLAIMS, {"kind": kind}, wanted=ids(refs)).to_dicts():
+        found.setdefault(row["ref"], []).append(ClaimRow(**row))
     return found
 
 
@@ -149,7 +143,7 @@ def _loaded(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"meta": json.loads(row["meta"])}
 
 
-def wanted(con: duckdb.DuckDBPyConnection, ids: Sequence[str]) -> AbstractContextManager[None]:
-    """Show these ids to SQL as the column ``id`` of ``wanted``, for the length of a block."""
-    frame = pl.DataFrame({"id": list(dict.fromkeys(ids))}, schema={"id": pl.String})
-    return registered(con, "wanted", frame)
+def _rows(
+    con: duckdb.DuckDBPyConnection, statement: str, wished: Sequence[str]
+) -> list[dict[str, Any]]:
+    return run(con, statement, wanted=ids(wished)).to_dicts() if wished else []

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import duckdb
 
-from recalltune.store.claims import Kind, wanted
+from recalltune.store.claims import Kind
+from recalltune.store.frames import ids, run
 from recalltune.store.read import read_table
 from recalltune.store.rows import IngestFile, Memory, MemorySpan, Turn
 from recalltune.store.write import insert_rows
@@ -79,16 +80,15 @@ def known_files(con: duckdb.DuckDBPyConnection) -> dict[str, IngestFile]:
 
 def known_searches(con: duckdb.DuckDBPyConnection, query_ids: Sequence[str]) -> set[str]:
     """Those searches that are in the lab."""
-    with wanted(con, query_ids):
-        return {query_id for (query_id,) in con.sql(_SEARCHES).fetchall()}
+    return set(run(con, _SEARCHES, wanted=ids(query_ids)).to_series())
 
 
 def replace_turns(
     con: duckdb.DuckDBPyConnection, turn_ids: Sequence[str], turns: Sequence[Turn]
 ) -> None:
     """Write these turns in place of whatever stood under the ids."""
-    with wanted(con, turn_ids):
-        con.execute(_DELETE_TURNS)
+    if turn_ids:
+        run(con, _DELETE_TURNS, wanted=ids(turn_ids))
     insert_rows(con, turns)
 
 
@@ -99,7 +99,7 @@ def replace_memories(
     spans: Sequence[MemorySpan],
 ) -> None:
     """Write these memories and spans in place of whatever stood under the ids."""
-    with wanted(con, memory_ids):
-        con.execute(_DELETE_MEMORIES)
-        con.execute(_DELETE_SPANS)
+    if memory_ids:
+        run(con, _DELETE_MEMORIES, wanted=ids(memory_ids))
+        run(con, _DELETE_SPANS, wanted=ids(memory_ids))
     insert_rows(con, [*memories, *spans])

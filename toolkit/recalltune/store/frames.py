@@ -1,21 +1,36 @@
-"""A polars frame under a name that SQL can read, for the length of one block."""
+"""Statements that read polars frames beside the lab's tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from typing import Any
 
 import duckdb
 import polars as pl
 
-__all__ = ["registered"]
+__all__ = ["ids", "run"]
 
 
-@contextmanager
-def registered(con: duckdb.DuckDBPyConnection, name: str, frame: pl.DataFrame) -> Iterator[None]:
-    """Let statements inside the block read ``frame`` as the table ``name``."""
-    con.register(name, frame)
-    yield
-    # Only after a block that went well: an error loses the transaction and the name with it, and
-    # taking the name back would then hide the error behind one of its own.
-    con.unregister(name)
+def run(
+    con: duckdb.DuckDBPyConnection,
+    statement: str,
+    params: dict[str, Any] | None = None,
+    *,
+    incoming: pl.DataFrame | None = None,  # noqa: ARG001
+    wanted: pl.DataFrame | None = None,  # noqa: ARG001
+    gate: pl.DataFrame | None = None,  # noqa: ARG001
+    gated: pl.DataFrame | None = None,  # noqa: ARG001
+) -> pl.DataFrame:
+    """Rows of one statement, which may name the frames as tables.
+
+    DuckDB finds them as variables of this function. Frames that are registered under a name are
+    kept, with all their memory, until the transaction ends.
+    """
+    found = con.sql(statement, params=params)
+    rows: pl.DataFrame = pl.DataFrame() if found is None else found.pl()
+    return rows
+
+
+def ids(values: Iterable[str]) -> pl.DataFrame:
+    """Distinct ids as a frame with the one column ``id``."""
+    return pl.DataFrame({"id": list(dict.fromkeys(values))}, schema={"id": pl.String})

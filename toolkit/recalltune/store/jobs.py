@@ -13,7 +13,7 @@ import duckdb
 import polars as pl
 
 from recalltune.errors import ContractError, ParameterError
-from recalltune.store.frames import registered
+from recalltune.store.frames import run
 from recalltune.store.rows import Job
 
 __all__ = [
@@ -78,8 +78,7 @@ def queue_jobs(con: duckdb.DuckDBPyConnection, kind: str, refs: Sequence[str]) -
     """
     before = con.sql(_COUNT, params={"kind": kind}).fetchall()[0][0]
     frame = pl.DataFrame({"ref": list(dict.fromkeys(refs))}, schema={"ref": pl.String})
-    with registered(con, "wanted", frame):
-        con.execute(_QUEUE, {"kind": kind})
+    run(con, _QUEUE, {"kind": kind}, wanted=frame)
     return int(con.sql(_COUNT, params={"kind": kind}).fetchall()[0][0]) - int(before)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import duckdb
 
-from recalltune.store.frames import registered
+from recalltune.store.frames import run
 from recalltune.store.sharing import GATED_SOURCES, read_gate
 
 __all__ = ["settle_sharing", "settle_spans"]
@@ -109,9 +109,8 @@ def settle_sharing(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, int
     con.execute(_REMEMBER, {"source": source})
     settle_spans(con)
     gated = con.sql(_GATED, params={"sources": [source]}).pl()
-    with registered(con, "gate", read_gate(con)), registered(con, "gated", gated):
-        counted = con.sql(_REASONS).fetchall()
-    return {str(reason): int(n) for reason, n in counted}
+    counted = run(con, _REASONS, gate=read_gate(con), gated=gated)
+    return {str(reason): int(n) for reason, n in counted.iter_rows()}
 
 
 def settle_spans(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
@@ -143,9 +142,8 @@ def _close_gates(con: duckdb.DuckDBPyConnection) -> None:
     if not sources:
         return
     gated = con.sql(_GATED, params={"sources": sources}).pl()
-    with registered(con, "gate", read_gate(con)), registered(con, "gated", gated):
-        con.execute(_CLOSE)
-        con.execute(_LEAVE)
+    run(con, _CLOSE, gate=read_gate(con), gated=gated)
+    run(con, _LEAVE, gated=gated)
 
 
 def _in_circles(successors: Mapping[str, str]) -> int:

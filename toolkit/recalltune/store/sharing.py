@@ -12,7 +12,7 @@ from __future__ import annotations
 import duckdb
 import polars as pl
 
-from recalltune.store.frames import registered
+from recalltune.store.frames import run
 
 __all__ = ["GATED_SOURCES", "TOLD", "read_exchange", "read_gate"]
 
@@ -105,6 +105,4 @@ def read_exchange(con: duckdb.DuckDBPyConnection, turn_id: str, *, at: int) -> p
     pl.DataFrame
         turn_id, role, text, said_at, in the order said; each message passed the gate by itself.
     """
-    with registered(con, "gate", read_gate(con)):
-        frame: pl.DataFrame = con.sql(_EXCHANGE, params={"turn_id": turn_id, "at": at}).pl()
-    return frame
+    return run(con, _EXCHANGE, {"turn_id": turn_id, "at": at}, gate=read_gate(con))

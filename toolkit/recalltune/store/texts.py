@@ -13,7 +13,7 @@ import duckdb
 import polars as pl
 
 from recalltune.errors import ContractError
-from recalltune.store.frames import registered
+from recalltune.store.frames import run
 
 __all__ = ["estimate_tokens", "put_hashed_texts", "put_texts", "text_hash"]
 
@@ -76,5 +76,4 @@ def put_hashed_texts(con: duckdb.DuckDBPyConnection, texts: Mapping[str, str]) -
         {"text_hash": list(texts), "text": list(texts.values())},
         schema={"text_hash": pl.String, "text": pl.String},
     ).with_columns(chars=chars, tokens=wide + (chars - wide + 3) // 4)
-    with registered(con, "incoming", frame):
-        con.execute(_INSERT)
+    run(con, _INSERT, incoming=frame)

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recalltune.errors import ContractError
-from recalltune.store.frames import registered
+from recalltune.store.frames import run
 
 __all__ = ["check_vectors", "get_vectors", "put_vectors", "vector_digest"]
 
@@ -72,8 +72,7 @@ def put_vectors(
         schema={"text_hash": pl.String, "vector": pl.Binary},
     ).with_columns(encoder_id=pl.lit(encoder_id), dim=pl.lit(dim, dtype=pl.Int32))
     before = con.table("vector").count("*").fetchall()[0][0]
-    with registered(con, "incoming", frame):
-        con.execute(_INSERT)
+    run(con, _INSERT, incoming=frame)
     return int(con.table("vector").count("*").fetchall()[0][0]) - int(before)
 
 
@@ -97,8 +96,7 @@ def get_vectors(
         {"place": range(len(hashes)), "text_hash": hashes},
         schema={"place": pl.Int64, "text_hash": pl.String},
     )
-    with registered(con, "wanted", wanted):
-        rows = con.sql(_SELECT, params={"encoder_id": encoder_id}).pl()
+    rows = run(con, _SELECT, {"encoder_id": encoder_id}, wanted=wanted)
     places = rows["place"].to_numpy()
     found[places] = True
     values = np.frombuffer(b"".join(rows["vector"].to_list()), dtype="<f4")

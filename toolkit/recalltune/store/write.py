@@ -8,9 +8,10 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 
 from recalltune.errors import ContractError, nearest
-from recalltune.store.frames import registered
+from recalltune.store.frames import run
 from recalltune.store.rows import Row, Run, Sweep
 from recalltune.store.schema import ORDER_KEYS
 
@@ -163,7 +164,7 @@ def write_ledger(con: duckdb.DuckDBPyConnection, run_id: str, hops: pl.DataFrame
         insert_frame(con, "ledger", numbered)
 
 
-def _cells(values: list[Any]) -> list[Any]:
+def _cells(values: list[Any]) -> Any:
     """Values of one column, of which a model gives all the same type, as polars takes them."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, Mapping):
@@ -171,7 +172,8 @@ def _cells(values: list[Any]) -> list[Any]:
             json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
             for value in values
         ]
-    return [list(value) for value in values] if isinstance(first, tuple) else values
+    # A list a row is slow to make of Python lists; Arrow is quick at it.
+    return pa.array(values) if isinstance(first, tuple) else values
 
 
 def _widened(table: str, frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -197,8 +199,7 @@ def _fits(given: pl.DataType, wanted: pl.DataType) -> bool:
 
 def _insert(con: duckdb.DuckDBPyConnection, table: str, frame: pl.DataFrame) -> None:
     try:
-        with registered(con, "incoming", frame):
-            con.execute(_INSERT[table])
+        run(con, _INSERT[table], incoming=frame)
     except (duckdb.ConstraintException, duckdb.ConversionException) as error:
         msg = f"{table} refuses the rows: {error}"
         raise ContractError(msg) from error
