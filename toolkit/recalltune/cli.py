@@ -26,6 +26,7 @@ from recalltune.production.export import undo
 from recalltune.production.provenance import Provenance
 from recalltune.production.recallnest_file import import_recallnest
 from recalltune.report.terminal import (
+    bytes_bar,
     choice_lines,
     degraded_lines,
     evaluation_lines,
@@ -146,11 +147,20 @@ def ingest(
 ) -> None:
     """Read files into the lab. Example: recalltune ingest --db lab.duckdb ~/notes session.jsonl."""
     lab = rt.open(db)
-    report = rt.ingest(
-        lab, paths, format=format_, scope=scope, layer=layer, turns_as_memories=turns_as_memories
-    )
+    with bytes_bar("ingest") as reach:
+        report = rt.ingest(
+            lab,
+            paths,
+            format=format_,
+            scope=scope,
+            layer=layer,
+            turns_as_memories=turns_as_memories,
+            progress=reach,
+        )
     if json_:
-        _say_json({"files": report.frame.to_dicts(), "dropped": report.dropped.to_dicts()})
+        frames = {"files": report.frame, "dropped": report.dropped, "parts": report.parts}
+        told = {name: frame.to_dicts() for name, frame in frames.items()}
+        _say_json(told | {"redacted": report.redacted.to_dicts(), "notices": report.notices})
     else:
         _say(import_lines(report))
 

@@ -72,7 +72,7 @@ def ingest(
     turns_as_memories
         Make each kept main turn of a session log a memory of layer ``log`` as well.
     progress
-        Called with the bytes done and the bytes in all, after every file.
+        Called now and then with the bytes done and the bytes in all.
 
     Returns
     -------
@@ -98,21 +98,17 @@ def ingest(
     sources = find_sources(given, list(looked_for), notes)
     wish = _Wish(format, Settings(scope, layer, turns_as_memories))
     tally = Tally(notes)
-    done, whole = 0, sum(source.path.stat().st_size for source in sources)
-    first = True
-    for group in _groups(sources):
+    watch = _Watch(progress, sum(source.path.stat().st_size for source in sources))
+    for number, group in enumerate(_groups(sources)):
         with lab.writing() as con:
-            if first:
+            if number == 0:
                 tally.gone(gone_files(given, sources, known_files(con)))
-            writer = _Writer(con, tally)
+            writer = _Writer(con, tally, watch)
             for source in group:
                 _import(con, source, wish, writer, tally)
-                done += source.path.stat().st_size
-                if progress is not None:
-                    progress(done, whole)
+                watch.passed(source)
             writer.write()
             tally.settled(settle_spans(con))
-        first = False
     return tally.report()
 
 
@@ -126,6 +122,25 @@ class _Wish:
     def __str__(self) -> str:
         settings = self.settings
         return json.dumps([self.format, settings.scope, settings.layer, settings.turns_as_memories])
+
+
+class _Watch:
+    """Tells who watches how far the import has come."""
+
+    def __init__(self, progress: Callable[[int, int], None] | None, whole: int) -> None:
+        self._progress = progress
+        self._whole = whole
+        self._passed = 0
+
+    def passed(self, source: Source) -> None:
+        """A file is done."""
+        self._passed += source.path.stat().st_size
+        self.inside(0)
+
+    def inside(self, more: int) -> None:
+        """So many bytes of the next file are done; a packed one has more than it takes."""
+        if self._progress is not None:
+            self._progress(min(self._passed + more, self._whole), self._whole)
 
 
 @dataclass
@@ -143,7 +158,10 @@ class _File:
 
 
 def _groups(sources: list[Source]) -> Iterator[list[Source]]:
-    """Sources in their order, in groups that are small enough to be read again; at least one."""
+    """Sources in their order, in groups that are small enough to be read again.
+
+    There is one even for no sources: that files are gone is told all the same.
+    """
     group: list[Source] = []
     size = 0
     for source in sources:
@@ -152,7 +170,8 @@ def _groups(sources: list[Source]) -> Iterator[list[Source]]:
         if size >= _GROUP_BYTES:
             yield group
             group, size = [], 0
-    yield group
+    if group or not sources:
+        yield group
 
 
 def _import(
@@ -199,10 +218,11 @@ def _detected(source: Source, format: str, tally: Tally) -> Detection | None:
 class _Writer:
     """Writes rows once there are many of them, within the transaction of one group of files."""
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, tally: Tally) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, tally: Tally, watch: _Watch) -> None:
         self.known = known_files(con)
         self._con = con
         self._tally = tally
+        self._watch = watch
         self._open: list[_File] = []
 
     def open(self, file: _File) -> None:
@@ -237,6 +257,8 @@ class _Writer:
         for file in self._open:
             file.parsed.drain()
         self._open = [file for file in self._open if not file.whole]
+        for file in self._open:
+            self._watch.inside(file.parsed.bytes_read)
 
 
 def _refuse_nothing(source: Source, parsed: Parsed, already: int, tally: Tally) -> None:

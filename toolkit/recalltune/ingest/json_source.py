@@ -25,6 +25,7 @@ __all__ = ["json_document", "json_objects"]
 def json_objects(path: Path, parsed: Parsed) -> Iterator[tuple[Line, dict[str, Any]]]:
     """Each line that holds a JSON object; every other non-blank line is dropped with a reason."""
     for line in read_lines(path):
+        parsed.bytes_read += line.size + 1
         if line.too_long:
             reason = f"line longer than {MAX_LINE_BYTES // 2**20} MiB"
             parsed.notes[f"{reason}, passed over ({-(-line.size // 2**20)} MiB)"] += 1

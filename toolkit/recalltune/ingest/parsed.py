@@ -116,6 +116,8 @@ class Parsed:
     drops: dict[str, Drop] = field(default_factory=dict)
     parts: Counter[str] = field(default_factory=Counter)
     """Parts of the kept records by kind: ``text`` is imported, the others are not."""
+    redacted: Counter[str] = field(default_factory=Counter)
+    """Secrets that were replaced, by kind."""
     notes: Counter[str] = field(default_factory=Counter)
     texts: dict[str, str] = field(default_factory=dict)
     turns: list[Turn] = field(default_factory=list)
@@ -123,6 +125,8 @@ class Parsed:
     searches: list[SearchLogEntry] = field(default_factory=list)
     others: list[Row] = field(default_factory=list)
     """Cases, labels, accesses, runs, packings, hops: rows that no other file may contest."""
+    bytes_read: int = 0
+    """Where a reader of lines has come to, for those who watch."""
     turns_kept: int = 0
     """Turns written so far, without those that are not new."""
     memory_ids: set[str] = field(default_factory=set)

@@ -33,6 +33,7 @@ _PARTS: dict[str, pl.DataType] = {
     "part": pl.String(),
     "count": pl.Int64(),
 }
+_REDACTED: dict[str, pl.DataType] = {"kind": pl.String(), "count": pl.Int64()}
 _DROPPED: dict[str, pl.DataType] = {
     "file": pl.String(),
     "reason": pl.String(),
@@ -56,20 +57,42 @@ class ImportReport:
     """file, reason, count, lines: the first few lines (or record numbers) as examples."""
     parts: pl.DataFrame
     """file, part, count: of what kinds the parts of the kept records are; only text is imported."""
+    redacted: pl.DataFrame
+    """kind, count: secrets that were replaced in texts and attributes."""
     notices: tuple[str, ...]
     """What was assumed, repaired or looks odd, each with its count."""
 
     def by_format(self) -> pl.DataFrame:
-        """Return format, files, read, kept, dropped, turns, memories: one row a format."""
+        """Return format, files, least_sure, read, kept, dropped, turns, memories: one row a format.
+
+        ``least_sure`` is the lowest confidence of its files; null where the format was named.
+        """
         counts = pl.col("read", "kept", "dropped", "turns", "memories").sum()
         files = pl.len().cast(pl.Int64).alias("files")
-        return self.frame.group_by("format").agg(files, counts).sort("format")
+        sure = pl.col("confidence").min().alias("least_sure")
+        return self.frame.group_by("format").agg(files, sure, counts).sort("format")
 
     def reasons(self) -> pl.DataFrame:
-        """Return reason, count, files: why records were dropped, the most frequent first."""
+        """Return reason, count, files, example: why records were dropped, the most frequent first.
+
+        The example is the name of a file and the line (or record number) of the first of them.
+        """
         files = pl.col("file").n_unique().cast(pl.Int64).alias("files")
-        counted = self.dropped.group_by("reason").agg(pl.col("count").sum(), files)
+        line = pl.col("lines").list.first().cast(pl.String)
+        example = (
+            pl.concat_str(pl.col("file").str.split("/").list.last(), pl.lit(":"), line)
+            .first()
+            .alias("example")
+        )
+        counted = self.dropped.group_by("reason", maintain_order=True).agg(
+            pl.col("count").sum(), files, example
+        )
         return counted.sort("count", "reason", descending=[True, False])
+
+    def kinds_of_parts(self) -> pl.DataFrame:
+        """Return part, count over all files, the most frequent first."""
+        counted = self.parts.group_by("part").agg(pl.col("count").sum())
+        return counted.sort("count", "part", descending=[True, False])
 
 
 class Tally:
@@ -79,6 +102,7 @@ class Tally:
         self._files: list[tuple[str | float | None, ...]] = []
         self._parts: list[tuple[str, str, int]] = []
         self._settled: dict[str, int] = {}
+        self._redacted: Counter[str] = Counter()
         self._dropped: list[tuple[str, str, int, list[int]]] = []
         self._findings: dict[str, set[str]] = {}
         self._days: list[date] = []
@@ -123,6 +147,7 @@ class Tally:
         ]
         self._parts += [(file, part, count) for part, count in sorted(parsed.parts.items())]
         self.notes.update(parsed.notes)
+        self._redacted.update(parsed.redacted)
         days = self._days_of.pop(file, [])
         told = _day_of_export(days, "its file")
         self.notes.update(told)
@@ -150,6 +175,7 @@ class Tally:
             pl.DataFrame(self._files, schema=_FILES, orient="row"),
             pl.DataFrame(self._dropped, schema=_DROPPED, orient="row"),
             pl.DataFrame(self._parts, schema=_PARTS, orient="row"),
+            pl.DataFrame(sorted(self._redacted.items()), schema=_REDACTED, orient="row"),
             (
                 *_of_gone(self._gone),
                 *(f"{note}: {count:,}" for note, count in sorted(self.notes.items()) if count),

@@ -19,6 +19,7 @@ from recalltune.sweep.choose import Choice
 
 __all__ = [
     "bar",
+    "bytes_bar",
     "choice_lines",
     "degraded_lines",
     "evaluation_lines",
@@ -40,6 +41,19 @@ def bar(total: int, what: str) -> Iterator[Callable[[int], None]]:
     """Show progress on a terminal, nothing elsewhere; hands out the function to advance it."""
     with tqdm(total=total, desc=what, disable=not sys.stderr.isatty(), leave=False) as shown:
         yield lambda done: shown.update(done) and None
+
+
+@contextmanager
+def bytes_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show how many of so many bytes are done; hands out the function that is told both."""
+    hidden = not sys.stderr.isatty()
+    with tqdm(desc=what, unit="B", unit_scale=True, disable=hidden, leave=False) as shown:
+
+        def reach(done: int, whole: int) -> None:
+            shown.total = whole
+            shown.update(done - shown.n)
+
+        yield reach
 
 
 def interval(mean: float | None, lo: float | None, hi: float | None) -> str:
@@ -83,31 +97,43 @@ def _line(cells: list[str], widths: list[int], right: list[bool]) -> str:
 
 
 def import_lines(report: ImportReport) -> list[str]:
-    """Say what an import read, kept and dropped, and why."""
-    frame = report.frame
-    total = frame.select(pl.col("read", "kept", "dropped", "turns", "memories").sum()).row(
+    """Say what an import read, kept and dropped, why, and where to look."""
+    total = report.frame.select(pl.col("read", "kept", "dropped", "already").sum()).row(
         0, named=True
     )
+    files = "file" if report.frame.height == 1 else "files"
     lines = [
-        f"{frame.height} files    {total['read']:,} read    {total['kept']:,} kept "
-        f"({total['turns']:,} turns, {total['memories']:,} memories)    "
-        f"{total['dropped']:,} dropped"
+        f"{report.frame.height:,} {files}, {total['read']:,} read = "
+        f"{total['kept']:,} kept + {total['dropped']:,} dropped"
+        + (f"; {total['already']:,} were in already" if total["already"] else ""),
+        "",
+        *table_lines(report.by_format()),
     ]
-    reasons = report.reasons().select("reason", "count")
-    if reasons.height:
-        told = ", ".join(f"{reason} {count:,}" for reason, count in reasons.iter_rows())
-        lines.append(plain(f"dropped: {told}", columns=4 * _COLUMNS))
-    if report.notices:
-        lines.append(plain(f"noticed: {'; '.join(report.notices)}", columns=4 * _COLUMNS))
+    if report.dropped.height:
+        lines += ["", *table_lines(report.reasons())]
+    for head, frame in (
+        ("parts of what was kept", report.kinds_of_parts()),
+        ("secrets redacted", report.redacted),
+    ):
+        if frame.height:
+            told = ", ".join(f"{kind} {count:,}" for kind, count in frame.iter_rows())
+            lines += ["", *_paragraph(f"{head}: {told}")]
+    lines += [""] if report.notices else []
+    for notice in report.notices:
+        lines += _paragraph(f"- {notice}")
     return lines
+
+
+def _paragraph(text: str) -> list[str]:
+    first, *rest = _wrapped(text, _COLUMNS)
+    return [first.strip(), *rest]
 
 
 def notice_lines(notices: Iterable[str]) -> list[str]:
     """Say what of a config cannot work as it stands."""
     lines = []
     for told in notices:
-        first, *rest = _wrapped(f"notice: {told}", _COLUMNS)
-        lines += [first.strip(), *rest]
+        lines += _paragraph(f"notice: {told}")
     return lines
 
 

@@ -16,7 +16,7 @@ from recalltune.store.files import (
     replace_turns,
 )
 from recalltune.store.jobs import claim_job, expire_leases, finish_job, queue_jobs
-from recalltune.store.lab import Lab, LockedError, ReadOnlyError, open
+from recalltune.store.lab import Lab, LockedError, ReadOnlyError, UnwrittenError, open
 from recalltune.store.read import (
     latest_event_at,
     read_accesses,
@@ -81,6 +81,7 @@ __all__ = [
     "Sharing",
     "Sweep",
     "Turn",
+    "UnwrittenError",
     "adopt",
     "claim_job",
     "claims_of",

@@ -19,7 +19,7 @@ import duckdb
 from recalltune.errors import ContractError, RecalltuneError
 from recalltune.store.schema import ORDER_KEYS, SCHEMA, SCHEMA_NUMBER
 
-__all__ = ["Lab", "LockedError", "ReadOnlyError", "open"]
+__all__ = ["Lab", "LockedError", "ReadOnlyError", "UnwrittenError", "open"]
 
 # Extensions are never fetched: a query that needs one fails at once instead of waiting for a host.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -42,6 +42,7 @@ _UNREADABLE = (
 _DENIED = ("Permission denied", "Read-only file system")
 _ATTEMPTS = 100
 _PAUSE_SECONDS = 0.05
+_WRITING_MIB = 256
 _HOLDER = re.compile(r"held in (?P<program>[^\n]{1,400}?) \(PID (?P<pid>\d+)\)")
 
 
@@ -55,6 +56,10 @@ class _HeldElsewhere(LockedError):
 
 class ReadOnlyError(RecalltuneError):
     """The lab file, or its folder, may not be written to."""
+
+
+class UnwrittenError(RecalltuneError):
+    """The disk or the memory was not enough for a transaction; the lab is as it was before it."""
 
 
 class Lab:
@@ -96,19 +101,33 @@ class Lab:
             If another connection holds the file for seconds; the message names its process.
         ReadOnlyError
             If the file or its folder may not be written to.
+        UnwrittenError
+            If the disk is full, or the memory is not enough.
         """
         with _private_files():
             con = _connect(self._path, read_only=False)
+            con.execute(f"set memory_limit = '{self._memory_mib()}MiB'")
             try:
                 con.begin()
                 yield con
                 _commit(con, self._path)
+            except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+                with suppress(duckdb.Error):
+                    con.rollback()
+                raise _unwritten(self._path, error) from error
             except BaseException:
                 with suppress(duckdb.TransactionException):
                     con.rollback()
                 raise
             finally:
                 con.close()
+
+    def _memory_mib(self) -> int:
+        """What DuckDB may hold while it writes, in MiB; beyond it, it uses the disk.
+
+        The indices of a large lab want memory of their own.
+        """
+        return _WRITING_MIB + self._path.stat().st_size // 2**20 // 8
 
 
 def open(path: str | os.PathLike[str]) -> Lab:
@@ -241,6 +260,14 @@ def _opening_error(path: Path, reason: str) -> RecalltuneError:
             f"`rm {path} && recalltune ingest --db {path} PATH...`"
         )
     return ContractError(f"{path} cannot be opened: {reason}")
+
+
+def _unwritten(path: Path, error: duckdb.Error) -> UnwrittenError:
+    reason = " ".join(str(error).split())
+    return UnwrittenError(
+        f"{path} could not be written to ({reason[:300].rstrip('.')}); the lab is as it was "
+        "before. Give the disk or the machine more room, then repeat: what is in is not read again"
+    )
 
 
 def _denied(reason: str) -> bool:

@@ -100,6 +100,7 @@ def demo_bench(data: Path | str | None = None, out: Path | str | None = None) ->
             pl.DataFrame(said["files"], infer_schema_length=None),
             pl.DataFrame(said["dropped"], infer_schema_length=None),
             pl.DataFrame(said["parts"], infer_schema_length=None),
+            pl.DataFrame(said["redacted"], infer_schema_length=None),
             tuple(said["notices"]),
         ),
         cases_told=str(said["cases"]),
@@ -156,6 +157,8 @@ def _build(corpus: Path, folder: Path) -> dict[str, Any]:
     return {
         "files": report.frame.to_dicts(),
         "dropped": report.dropped.to_dicts(),
+        "parts": report.parts.to_dicts(),
+        "redacted": report.redacted.to_dicts(),
         "notices": list(report.notices),
         "cases": str(told),
     }
