@@ -29,6 +29,7 @@ from benchmarks import (  # noqa: E402
     fusing,
     grid_places,
     grid_sweep,
+    importing,
     lexical,
     machine,
     measuring,
@@ -42,8 +43,9 @@ WORKLOADS: dict[str, Callable[..., list[rows.Row]]] = {
     "mmr": diversity.bench,
     "metrics": measuring.bench,
     "rrf": fusing.bench,
+    "import": importing.bench,
 }
-PEERS = ("numpy", "numba", "bm25s", "ranx", "ir-measures")
+PEERS = ("numpy", "numba", "bm25s", "ranx", "ir-measures", "orjson")
 
 
 def main() -> int:

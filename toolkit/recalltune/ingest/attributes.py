@@ -21,6 +21,7 @@ __all__ = [
     "ATTRIBUTE_NAMES",
     "CATEGORY_HINTS",
     "Attributes",
+    "attribute_name",
     "category_of",
     "read_attributes",
     "share_of",
@@ -92,8 +93,7 @@ def read_attributes(raw: Mapping[str, Any], notes: Counter[str]) -> Attributes:
     found = Attributes()
     named: dict[str, tuple[str, Any]] = {}
     for key, value in raw.items():
-        name = _CAMEL.sub("_", key).lower().replace("-", "_")
-        name = _SPELLINGS.get(name, name)
+        name = attribute_name(key)
         if name in named:
             notes[f"{name} given in two spellings, the last one used"] += 1
             if name == "told_at" and _not_told(named[name][1]):
@@ -105,6 +105,18 @@ def read_attributes(raw: Mapping[str, Any], notes: Counter[str]) -> Attributes:
     if "at" in named:
         _place_at(found, read_moment(named["at"][1], notes, what="at"))
     return found
+
+
+def attribute_name(key: str) -> str:
+    """Name of the attribute a key means, in camelCase, snake_case or with hyphens.
+
+    Examples
+    --------
+    >>> attribute_name("toldAt"), attribute_name("valid-from"), attribute_name("importance")
+    ('told_at', 'valid_from', 'salience')
+    """
+    name = _CAMEL.sub("_", key).lower().replace("-", "_")
+    return _SPELLINGS.get(name, name)
 
 
 def _not_told(value: Any) -> bool:

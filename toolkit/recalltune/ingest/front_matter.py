@@ -1,38 +1,43 @@
-"""Front matter of a Markdown file: ``key: value`` between two lines of three dashes.
+"""Front matter of a Markdown file: YAML between two lines of three dashes.
 
-This is a small, safe part of YAML, read by hand: texts, quoted texts, true/false, null, numbers
-and flat lists. Anchors, aliases, tags, block texts and nesting are refused by line.
+Read event by event, so nothing is ever constructed but texts, lists and mappings: every scalar is
+text, save the plain words of truth and of nothing. Anchors, aliases and tags are refused, and so
+is a telling rule where no reader would look for it.
+
+References
+----------
+YAML 1.2.2, https://yaml.org/spec/1.2.2/; PyYAML's events.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
+import yaml
+
 from recalltune.errors import SourceError
+from recalltune.ingest.attributes import attribute_name
+from recalltune.ingest.gate import is_telling_rule, refuse_unread_rule
 
-__all__ = ["split_front_matter"]
+__all__ = ["MAX_FRONT_MATTER_BYTES", "split_front_matter"]
 
-_MAX_LINES = 200
+MAX_FRONT_MATTER_BYTES = 64 * 2**10
+"""Longer front matter is refused."""
+
+_MAX_DEPTH = 16
 _FENCE = re.compile(r"---[ \t]*")
-_ENTRY = re.compile(r"([A-Za-z_][\w-]{0,63}):(?:[ \t]+(.*))?")
-_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)")
-_WORDS = {"true": True, "false": False, "null": None, "~": None, "none": None}
-_REFUSED = {
-    "&": "an anchor",
-    "*": "an alias",
-    "!": "a tag",
-    "|": "a block text",
-    ">": "a block text",
-    "{": "a nested mapping",
-    "@": "a reserved character",
-    "`": "a reserved character",
-    "%": "a directive",
-}
+_ENTRY = re.compile(r"""["']?\w[\w ./-]{0,63}["']?[ \t]{0,8}:(?:[ \t].*)?""")
+_WORDS = {"true": True, "false": False, "null": None, "~": None, "none": None, "": None}
+_TELLING = "told_at"
 
 
 def split_front_matter(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
     """Values of the front matter, and how many lines it takes (0 = there is none).
+
+    Three dashes may also be a rule between paragraphs: front matter starts with a key on the line
+    after them, and ends with three dashes.
 
     Parameters
     ----------
@@ -41,71 +46,133 @@ def split_front_matter(lines: list[str], file: str) -> tuple[dict[str, Any], int
     file
         Name for messages.
 
+    Returns
+    -------
+    values
+        By key, in their order: texts, lists and mappings of texts; plain ``true``, ``false``,
+        ``null``, ``none``, ``~`` and nothing at all stand for what they say. An empty list is None.
+    taken
+        Lines up to and with the closing dashes.
+
     Raises
     ------
     SourceError
-        If a line between the dashes is outside the supported part of YAML.
+        If it is no YAML mapping; holds an anchor, alias or tag, or a key twice; is nested deeper
+        than 16 levels or larger than 64 KiB; or holds a telling rule where it is not read.
 
     Examples
     --------
     >>> split_front_matter(["---", "layer: user", "tags: [a, 'b c']", "---", "# text"], "f.md")
     ({'layer': 'user', 'tags': ['a', 'b c']}, 4)
     """
-    end = _end(lines)
-    values: dict[str, Any] = {}
-    open_list: list[Any] | None = None
-    for number in range(1, end - 1):
-        line, where = lines[number].rstrip(), f"{file}:{number + 1}"
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        if open_list is not None and (item := _ITEM.fullmatch(line)):
-            open_list.append(_scalar(item[1].strip(), where))
-            continue
-        entry = _ENTRY.fullmatch(line)
-        if not entry:
-            msg = f"{where}: front matter must be 'key: value', got {line[:60]!r}"
-            raise SourceError(msg)
-        if entry[1] in values:
-            msg = f"{where}: front matter key {entry[1]!r} is given twice"
-            raise SourceError(msg)
-        text = (entry[2] or "").strip()
-        open_list = None if text else []
-        values[entry[1]] = _value(text, where) if text else open_list
+    end = _end(lines, file)
+    # A line on its own for the opening dashes keeps YAML's line numbers those of the file.
+    text = "\n".join(["", *lines[1 : max(end - 1, 1)], ""])
+    if not text.strip():
+        return {}, end
+    try:
+        values = _Builder(yaml.parse(text, Loader=yaml.BaseLoader), file).mapping()
+    except yaml.MarkedYAMLError as error:
+        raise _refused(f"{file}:{_line(error)}", str(error.problem or error.context)) from None
+    except yaml.reader.ReaderError as error:
+        number = text.count("\n", 0, error.position) + 1
+        raise _refused(
+            f"{file}:{number}", f"character {error.character!r} is not allowed"
+        ) from None
     return {key: None if value == [] else value for key, value in values.items()}, end
 
 
-def _end(lines: list[str]) -> int:
+class _Builder:
+    """Values from the events of one document."""
+
+    def __init__(self, events: Iterator[yaml.Event], file: str) -> None:
+        self._events = events
+        self._file = file
+
+    def mapping(self) -> dict[str, Any]:
+        """Value of the only document."""
+        next(self._events), next(self._events)  # The stream and the document begin.
+        first = next(self._events)
+        if not isinstance(first, yaml.MappingStartEvent):
+            raise self._wrong(first, "must be 'key: value'")
+        values: dict[str, Any] = self._value(first, 1)
+        next(self._events)  # The document ends.
+        after = next(self._events)
+        if not isinstance(after, yaml.StreamEndEvent):
+            raise self._wrong(after, "must be one document")
+        return values
+
+    def _value(self, event: yaml.Event, depth: int) -> Any:
+        if isinstance(event, yaml.AliasEvent):
+            raise self._wrong(event, f"must be plain, got an alias (*{event.anchor})")
+        if event.anchor is not None:
+            raise self._wrong(event, f"must be plain, got an anchor (&{event.anchor})")
+        if event.tag is not None:
+            raise self._wrong(event, f"must be plain, got a tag ({str(event.tag)[:60]})")
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event)
+        if depth > _MAX_DEPTH:
+            raise self._wrong(event, f"must be nested at most {_MAX_DEPTH} levels")
+        if isinstance(event, yaml.SequenceStartEvent):
+            return [self._value(item, depth + 1) for item in self._until(yaml.SequenceEndEvent)]
+        values: dict[str, Any] = {}
+        for named in self._until(yaml.MappingEndEvent):
+            key = self._key(named, depth)
+            if key in values:
+                raise self._wrong(named, f"key {key[:60]!r} is given twice")
+            values[key] = self._value(next(self._events), depth + 1)
+        return values
+
+    def _until(self, end: type[yaml.Event]) -> Iterator[yaml.Event]:
+        while not isinstance(event := next(self._events), end):
+            yield event
+
+    def _key(self, event: yaml.Event, depth: int) -> str:
+        if not isinstance(event, yaml.ScalarEvent) or not event.value:
+            raise self._wrong(event, "must have texts as keys")
+        self._value(event, depth)  # An anchor or a tag is no better on a key.
+        key: str = event.value
+        if is_telling_rule(key) and (depth > 1 or attribute_name(key) != _TELLING):
+            raise self._wrong(event, f"key {key[:60]!r} is a telling rule where it is not read")
+        return key
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Any:
+        text: str = event.value
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise self._wrong(event, "must be Unicode, got half a surrogate pair")
+        if "\n" in text:
+            refuse_unread_rule(text, f"{self._file}:{event.start_mark.line + 1}")
+        plain = event.style is None
+        return _WORDS.get(text.lower(), text) if plain else text
+
+    def _wrong(self, event: yaml.Event, what: str) -> SourceError:
+        return _refused(f"{self._file}:{event.start_mark.line + 1}", what)
+
+
+def _end(lines: list[str], file: str) -> int:
     """Lines up to and with the closing dashes; 0 unless the file opens with front matter."""
     if len(lines) < 2 or not _FENCE.fullmatch(lines[0]):
         return 0
-    # Three dashes may also be a rule between paragraphs: front matter starts with a key at once.
     if not (_ENTRY.fullmatch(lines[1].rstrip()) or _FENCE.fullmatch(lines[1])):
         return 0
-    for number, line in enumerate(lines[1:_MAX_LINES], start=2):
+    size = 0
+    for number, line in enumerate(lines[1:], start=2):
         if _FENCE.fullmatch(line):
+            if size > MAX_FRONT_MATTER_BYTES:
+                what = f"must be at most {MAX_FRONT_MATTER_BYTES:,} bytes, got {size:,}"
+                raise _refused(f"{file}:1", what)
             return number
+        size += len(line.encode()) + 1
     return 0
 
 
-def _value(text: str, where: str) -> Any:
-    if text.startswith("["):
-        if not text.endswith("]"):
-            msg = f"{where}: a front matter list must end on its line, got {text[:60]!r}"
-            raise SourceError(msg)
-        inner = text[1:-1].strip()
-        return [_scalar(part.strip(), where) for part in inner.split(",")] if inner else []
-    return _scalar(text, where)
+def _line(error: yaml.MarkedYAMLError) -> int:
+    """Line where the fault begins: an open bracket or quote rather than where it was missed."""
+    inside_block = (error.context or "").startswith("while parsing a block")
+    marks = (error.problem_mark, error.context_mark)
+    mark = next(filter(None, marks if inside_block else marks[::-1]))
+    return int(mark.line) + 1
 
 
-def _scalar(text: str, where: str) -> Any:
-    if text[:1] in ("'", '"'):
-        if len(text) < 2 or text[-1] != text[0] or text[0] in text[1:-1]:
-            msg = f"{where}: a quoted front matter text must end with its quote, got {text[:60]!r}"
-            raise SourceError(msg)
-        return text[1:-1]
-    if text[:1] in _REFUSED:
-        what = _REFUSED[text[0]]
-        msg = f"{where}: front matter must be plain 'key: value', got {what}: {text[:60]!r}"
-        raise SourceError(msg)
-    text = text.split(" #", 1)[0].rstrip()
-    return _WORDS.get(text.lower(), text)
+def _refused(where: str, what: str) -> SourceError:
+    return SourceError(f"{where}: front matter {what}")

@@ -7,7 +7,7 @@ wrong place, or with a rule that only another file knows, would otherwise be sho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from recalltune.errors import SourceError
 from recalltune.ingest.parsed import Claim
 
-__all__ = ["Telling", "misplaced_rule", "refuse_unread_rule", "strictest"]
+__all__ = ["Telling", "is_telling_rule", "misplaced_rule", "refuse_unread_rule", "strictest"]
 
 _EVERYONE = "everyone"
 
@@ -54,11 +54,16 @@ def misplaced_rule(record: Mapping[str, Any], metadata: Any) -> str | None:
     """Return why a connector record's telling rule cannot be read; None where all is well."""
     if metadata is not None and not isinstance(metadata, Mapping):
         return "sourceMetadata is no object: whether it was told cannot be read"
-    if any(_is_rule(key) for key in record):
+    if any(is_telling_rule(key) for key in record):
         return "toldAt stands outside sourceMetadata"
-    if any(_is_rule(key) and key not in _READ for key in metadata or ()):
+    if any(is_telling_rule(key) and key not in _READ for key in metadata or ()):
         return "toldAt is spelt in another way"
     return None
+
+
+def is_telling_rule(key: str) -> bool:
+    """Whether a key means ``told_at``, in whatever spelling."""
+    return "".join(one for one in key if one.isalnum()).casefold() == "toldat"
 
 
 @dataclass(frozen=True)
@@ -105,11 +110,3 @@ def _never_told(claims: Sequence[Claim]) -> bool:
         if claim.span.told_at is not None and claim.stated_at is not None and not claim.withheld
     ]
     return not told or max(told) <= max(at for at in silent if at is not None)
-
-
-def _is_rule(key: str) -> bool:
-    return _letters(key) == "toldat"
-
-
-def _letters(key: Iterable[str]) -> str:
-    return "".join(one for one in key if one.isalnum()).casefold()

@@ -242,7 +242,7 @@ class _Writer:
             parsed = file.parsed
             file.already += merge(parsed, file.source.file, held)
             self._tally.wrote(parsed)
-            rows += [*parsed.searches, *parsed.others]
+            rows += [*parsed.searches, *parsed.accesses, *parsed.others]
             if file.whole:
                 _refuse_nothing(file.source, parsed, file.already, self._tally)
                 rows.append(ledger_row(file.source.file, *file.ledger, parsed))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import duckdb
 
@@ -22,6 +23,7 @@ from recalltune.store import (
     adopt,
     claims_of,
     insert_rows,
+    known_accesses,
     known_searches,
     release,
     replace_memories,
@@ -40,6 +42,7 @@ class Holdings:
     turns: dict[str, list[Turn]]
     claims: dict[str, list[Claim]]
     searches: set[str] = field(default_factory=set)
+    accesses: set[tuple[Any, ...]] = field(default_factory=set)
     fresh: list[ClaimRow] = field(default_factory=list)
     """Claims about memories that are not in the lab yet."""
     fresh_turns: list[Turn] = field(default_factory=list)
@@ -57,8 +60,10 @@ class Holdings:
         memory_ids = [claim.memory.memory_id for file in files for claim in file.claims]
         adopt(con, turn_ids, memory_ids)
         held = cls.under(con, turn_ids, memory_ids)
-        queries = [entry.query_id for file in files for entry in file.searches]
-        held.searches = known_searches(con, queries)
+        searches = [entry.query_id for file in files for entry in (*file.searches, *file.witnessed)]
+        held.searches = known_searches(con, searches) if searches else set()
+        used = [access.memory_id for file in files for access in file.accesses]
+        held.accesses = known_accesses(con, used) if used else set()
         return held
 
     @classmethod
@@ -137,6 +142,7 @@ def merge(parsed: Parsed, file: str, held: Holdings) -> int:
     return (
         _merge_turns(parsed, held)
         + _merge_searches(parsed, held)
+        + _merge_accesses(parsed, held)
         + _merge_memories(parsed, file, held)
     )
 
@@ -172,8 +178,28 @@ def _merge_searches(parsed: Parsed, held: Holdings) -> int:
             parsed.demote("query_id another file holds", place)
     count = len(parsed.searches)
     parsed.searches = [entry for entry in parsed.searches if entry.query_id not in held.searches]
+    already = len(parsed.searches)
     held.searches |= {entry.query_id for entry in parsed.searches}
-    return count - len(parsed.searches)
+    for entry in parsed.witnessed:
+        if entry.query_id not in held.searches:
+            held.searches.add(entry.query_id)
+            parsed.searches.append(entry)
+    parsed.witnessed.clear()
+    return count - already
+
+
+def _merge_accesses(parsed: Parsed, held: Holdings) -> int:
+    new = []
+    for place, access in enumerate(parsed.accesses, start=1):
+        key = (access.memory_id, access.used_at, access.kind, access.audience)
+        if key in held.accesses:
+            parsed.demote("use another file holds", place)
+        else:
+            held.accesses.add(key)
+            new.append(access)
+    shared = len(parsed.accesses) - len(new)
+    parsed.accesses = new
+    return shared
 
 
 def _merge_memories(parsed: Parsed, file: str, held: Holdings) -> int:

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from recalltune.ingest.attributes import Attributes
 from recalltune.store import (
+    Access,
+    LedgerHop,
     Memory,
     MemorySpan,
     Row,
@@ -23,6 +25,7 @@ __all__ = ["Claim", "Drop", "Parsed", "Settings", "claim_of"]
 
 SessionKind = Literal["interactive", "cron", "heartbeat", "subagent"]
 _EXAMPLES = 5
+_REASONS = 100
 _ORIGIN = {"user": "owner", "assistant": "agent"}
 _FULL_ROWS = 20_000
 _FULL_CHARS = 32 * 2**20
@@ -123,8 +126,11 @@ class Parsed:
     turns: list[Turn] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     searches: list[SearchLogEntry] = field(default_factory=list)
+    witnessed: list[SearchLogEntry] = field(default_factory=list)
+    """Searches that a transcript shows; they are no records of their own."""
+    accesses: list[Access] = field(default_factory=list)
     others: list[Row] = field(default_factory=list)
-    """Cases, labels, accesses, runs, packings, hops: rows that no other file may contest."""
+    """Cases, labels, runs, packings, hops: rows that no other file may contest."""
     bytes_read: int = 0
     """Where a reader of lines has come to, for those who watch."""
     turns_kept: int = 0
@@ -133,6 +139,7 @@ class Parsed:
     """Memories written so far."""
     _said: dict[str, bytes | list[bytes]] = field(default_factory=dict)
     _chars: int = 0
+    _hops: int = 0
 
     @property
     def dropped(self) -> int:
@@ -150,6 +157,8 @@ class Parsed:
 
     def drop(self, reason: str, line: int) -> None:
         """Count a record as left out, and say why."""
+        if len(self.drops) >= _REASONS and reason not in self.drops:
+            reason = "another reason"  # A file may name a new one on every line.
         drop = self.drops.setdefault(reason, Drop())
         drop.count += 1
         if len(drop.lines) < _EXAMPLES:
@@ -273,7 +282,7 @@ class Parsed:
         ``shown`` holds ids, best first, and ``scores`` as many or none.
         """
         self.notes["search of the memory, kept in the search log"] += 1
-        self.searches.append(
+        self.witnessed.append(
             SearchLogEntry(
                 query_id=query_id,
                 query=query,
@@ -285,6 +294,14 @@ class Parsed:
             )
         )
 
+    def hop(self, hop: str, reason: str, at: datetime | None) -> None:
+        """Note a degradation that a log tells of, under the run ``log:<file>``."""
+        self._hops += 1
+        row = LedgerHop(
+            run_id=f"log:{self.file}", seq=self._hops, hop=hop, reason=reason, asked_at=at
+        )
+        self.others.append(row)
+
     def full(self) -> None:
         """Hand the rows on if there are many of them; a reader calls it between two records."""
         if self.waiting >= _FULL_ROWS or self._chars >= _FULL_CHARS:
@@ -293,13 +310,18 @@ class Parsed:
     @property
     def waiting(self) -> int:
         """Rows that are not written yet."""
-        return len(self.turns) + len(self.claims) + len(self.searches) + len(self.others)
+        return sum(map(len, self._rows))
+
+    @property
+    def _rows(self) -> tuple[list[Any], ...]:
+        others = (self.witnessed, self.accesses, self.others)
+        return self.turns, self.claims, self.searches, *others
 
     def drain(self) -> None:
         """Forget the rows, which were written; the account goes on."""
         self.turns_kept += len(self.turns)
         self.memory_ids.update(claim.memory.memory_id for claim in self.claims)
-        for rows in (self.turns, self.claims, self.searches, self.others):
+        for rows in self._rows:
             rows.clear()
         self.texts.clear()
         self._chars = 0

@@ -26,6 +26,7 @@ _FILES: dict[str, pl.DataType] = {
     "memories": pl.Int64(),
     "already": pl.Int64(),
 }
+_NOTICES = 100
 _NAMED = 5
 """Files that a notice names."""
 _PARTS: dict[str, pl.DataType] = {
@@ -178,7 +179,7 @@ class Tally:
             pl.DataFrame(sorted(self._redacted.items()), schema=_REDACTED, orient="row"),
             (
                 *_of_gone(self._gone),
-                *(f"{note}: {count:,}" for note, count in sorted(self.notes.items()) if count),
+                *_told(self.notes),
             ),
         )
 
@@ -195,6 +196,13 @@ def ledger_row(file: str, sha256: str, settings: str, parsed: Parsed) -> IngestF
         dropped=parsed.dropped,
         reasons={reason: drop.count for reason, drop in sorted(parsed.drops.items())},
     )
+
+
+def _told(notes: Counter[str]) -> Iterator[str]:
+    counted = [(note, count) for note, count in sorted(notes.items()) if count]
+    yield from (f"{note}: {count:,}" for note, count in counted[:_NOTICES])
+    if more := counted[_NOTICES:]:
+        yield f"notices of {len(more):,} further kinds: {sum(count for _, count in more):,}"
 
 
 def _of_gone(files: Sequence[str]) -> Iterator[str]:

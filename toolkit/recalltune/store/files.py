@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import duckdb
 
@@ -19,6 +20,7 @@ from recalltune.store.write import insert_rows
 
 __all__ = [
     "forget_file",
+    "known_accesses",
     "known_files",
     "known_searches",
     "replace_memories",
@@ -50,6 +52,10 @@ delete from turn where file = $file and not exists (
 """
 
 _SEARCHES = "select query_id from search_log semi join wanted on wanted.id = search_log.query_id"
+_ACCESSES = """
+select memory_id, used_at, kind, audience from access
+semi join wanted on wanted.id = access.memory_id
+"""
 _DELETE_TURNS = "delete from turn using wanted where wanted.id = turn.turn_id"
 _DELETE_SPANS = "delete from memory_span using wanted where wanted.id = memory_span.memory_id"
 _DELETE_MEMORIES = "delete from memory using wanted where wanted.id = memory.memory_id"
@@ -81,6 +87,13 @@ def known_files(con: duckdb.DuckDBPyConnection) -> dict[str, IngestFile]:
 def known_searches(con: duckdb.DuckDBPyConnection, query_ids: Sequence[str]) -> set[str]:
     """Those searches that are in the lab."""
     return set(run(con, _SEARCHES, wanted=ids(query_ids)).to_series())
+
+
+def known_accesses(
+    con: duckdb.DuckDBPyConnection, memory_ids: Sequence[str]
+) -> set[tuple[str, datetime, str, str]]:
+    """Uses of these memories that are in the lab: memory, instant, kind, audience."""
+    return set(run(con, _ACCESSES, wanted=ids(memory_ids)).iter_rows())
 
 
 def replace_turns(

@@ -203,6 +203,8 @@ def _commit(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     except duckdb.TransactionException as error:
         if _denied(str(error)):
             raise _no_writing(path) from error
+        if "Failed to commit" in str(error):
+            raise _unwritten(path, error) from error
         msg = f"nothing was written: an earlier error in this `with lab.writing()` block ({error})"
         raise ContractError(msg) from error
 

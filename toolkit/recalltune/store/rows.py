@@ -29,8 +29,10 @@ __all__ = [
     "IngestFile",
     "Job",
     "Label",
+    "LedgerHop",
     "Memory",
     "MemorySpan",
+    "Packing",
     "Row",
     "Run",
     "SearchLogEntry",
@@ -277,6 +279,36 @@ class Run(Row):
     code_version: str
     case_set: str | None = None
     settings: Meta = Field(default_factory=dict)
+
+
+class Packing(Row):
+    """What one list, or one round of a log, took of one layer."""
+
+    table: ClassVar[str] = "packing"
+
+    run_id: Id
+    query_id: Id
+    layer: str = Field(min_length=1)
+    candidates: int = Field(ge=0)
+    picked: int = Field(ge=0)
+    dropped: int = Field(ge=0)
+    oversize: int = Field(default=0, ge=0)
+    tokens: int = Field(ge=0)
+    cap: int | None = None
+    floor: int | None = None
+
+
+class LedgerHop(Row):
+    """One degradation of a run or of a log."""
+
+    table: ClassVar[str] = "ledger"
+
+    run_id: Id
+    seq: int = Field(ge=1)
+    hop: str
+    reason: str
+    query_id: Id | None = None
+    asked_at: Moment | None = None
 
 
 class Sweep(Row):

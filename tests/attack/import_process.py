@@ -1,0 +1,33 @@
+"""One import in a process of its own, which may be killed or starved."""
+
+from __future__ import annotations
+
+import resource
+import signal
+from pathlib import Path
+
+from recalltune import store
+from recalltune.errors import RecalltuneError
+from recalltune.ingest import importing, ingest
+
+GROUP_BYTES = 6_000
+"""Small, so that an import of a few files is written in several transactions."""
+
+
+def run_import(lab: Path, corpus: Path, told: Path, limit: int | None = None) -> None:
+    """Import in groups; the outcome is left in ``told``. Runs in a process of its own."""
+    importing._GROUP_BYTES = GROUP_BYTES
+    if limit is not None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    told.write_text("began")
+    try:
+        ingest(store.open(lab), corpus, turns_as_memories=True)
+    except RecalltuneError as error:
+        told.write_text(f"{type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        told.write_text("KeyboardInterrupt")
+    except RuntimeError as error:
+        told.write_text(f"RuntimeError: {error}")
+    else:
+        told.write_text("done")
