@@ -19,6 +19,7 @@ from recalltune.store import (
     MemorySpan,
     insert_rows,
     put_texts,
+    settle_duplicates,
     text_hash,
 )
 
@@ -63,7 +64,9 @@ class Ask:
     top_k: int = 8
 
 
-def make_lab(path: Path, notes: Sequence[Note], asks: Sequence[Ask]) -> Lab:
+def make_lab(
+    path: Path, notes: Sequence[Note], asks: Sequence[Ask], *, duplicates: bool = False
+) -> Lab:
     lab = store.open(path)
     rows: list[store.Row] = []
     for note in notes:
@@ -115,6 +118,8 @@ def make_lab(path: Path, notes: Sequence[Note], asks: Sequence[Ask]) -> Lab:
     with lab.writing() as con:
         put_texts(con, sorted({note.text for note in notes}))
         insert_rows(con, rows)
+        if duplicates:
+            settle_duplicates(con, ())
     return lab
 
 

@@ -55,7 +55,7 @@ def named(notes: Sequence[Note]) -> list[Note]:
 
 def table(notes: Sequence[Note], asks: Sequence[Ask], setting: RankingConfig) -> Candidates:
     with tempfile.TemporaryDirectory() as folder:
-        lab = make_lab(Path(folder) / "l.duckdb", notes, asks)
+        lab = make_lab(Path(folder) / "l.duckdb", notes, asks, duplicates=True)
         return candidates(lab, "s", setting, encoder=WordEncoder())
 
 

@@ -314,7 +314,7 @@ def _propose(
     """One query's union of the arms' first rows, in memory_id order, with scores and ranks."""
     at, worlds = int(query["asked_at"]), corpus.worlds
     world = worlds.world(at, query["scope"])
-    allowed = world & worlds.proposable(at)
+    allowed = worlds.proposable(at, world)
     size = world.size
     counted = world if worlds.admit.statistics == "world" else worlds.alive(at)
     scores: dict[str, NDArray[np.float64]] = {}

@@ -31,6 +31,9 @@ class Admit(Settings):
     """hide: entries superseded before the query's time are filtered inside every arm."""
     retracted: Literal["show", "hide"] = "show"
     """hide: the same for entries retracted before the query's time."""
+    duplicates: Literal["show", "hide"] = "hide"
+    """hide: of entries that say the same (``memory.duplicate_of``), the first one that may be shown
+    is proposed, the others are filtered inside every arm."""
     statistics: Literal["world", "store"] = "world"
     """world: N, document frequency and average length over the query's world only. store: over
     all spans alive, as production indexes do; it includes rows the query may not see."""

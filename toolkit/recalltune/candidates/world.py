@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +17,49 @@ __all__ = ["DAY_US", "AccessLog", "SpanTable", "Worlds", "in_scope"]
 
 DAY_US = 86_400_000_000
 _NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Rows of memories that say the same, first text against first text, in order of entering."""
+
+    rows: NDArray[np.intp]
+    """By time, then row."""
+    group: NDArray[np.intp]
+    """Which of them belong together."""
+
+    @classmethod
+    def of(cls, spans: pl.DataFrame, enters: NDArray[np.int64]) -> Copies:
+        """Find them by ``duplicate_of``; only rows of version 1 take part."""
+        ids, said = spans["memory_id"].to_list(), spans["duplicate_of"].to_list()
+        pointers = {one: other for one, other in zip(ids, said, strict=True) if other is not None}
+        roots = {one: _root(one, pointers) for one in pointers}
+        roots |= {root: root for root in roots.values()}
+        first = (spans["version"] == 1).to_list()
+        rows = [row for row, one in enumerate(ids) if first[row] and one in roots]
+        rows.sort(key=lambda row: (enters[row], row))
+        numbers = {root: number for number, root in enumerate(sorted(set(roots.values())))}
+        return cls(
+            np.array(rows, dtype=np.intp),
+            np.array([numbers[roots[ids[row]]] for row in rows], dtype=np.intp),
+        )
+
+    def later(self, shown: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Rows of ``shown``, a mask over all spans, of which an earlier copy is shown as well."""
+        here = shown[self.rows]
+        rows = self.rows[here]
+        _, firsts = np.unique(self.group[here], return_index=True)
+        return np.delete(rows, firsts)
+
+
+def _root(start: str, pointers: Mapping[str, str]) -> str:
+    """Where the pointers lead to in the end; of a circle, its first id."""
+    path = [start]
+    while (following := pointers.get(path[-1])) is not None:
+        if following in path:
+            return min(path[path.index(following) :])
+        path.append(following)
+    return path[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +79,8 @@ class SpanTable:
     scope: NDArray[np.str_]
     untold: int
     """Spans left out because nobody was told them."""
+    copies: Copies
+    """Which rows say the same."""
 
     @classmethod
     def of(cls, spans: pl.DataFrame, audience: str) -> SpanTable:
@@ -57,6 +102,7 @@ class SpanTable:
             event=told["event_at"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy(),
             scope=np.array(told["scope"].fill_null("").to_list(), dtype=np.str_),
             untold=mine.height - told.height,
+            copies=Copies.of(told, enters),
         )
 
 
@@ -125,13 +171,15 @@ class Worlds:
         """Shape (S,); W(q): open at ``at`` and in scope. No scope means every scope."""
         return self.alive(at) & in_scope(self.spans.scope, scope, self.admit.scope_match)
 
-    def proposable(self, at: int) -> NDArray[np.bool_]:
-        """Shape (S,); spans the status filters let an arm propose."""
-        allowed = np.ones(self.spans.enters.shape, dtype=np.bool_)
+    def proposable(self, at: int, world: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Shape (S,); spans of a world that the status filters let an arm propose."""
+        allowed = world.copy()
         if self.admit.superseded == "hide":
             allowed &= self.spans.superseded >= at
         if self.admit.retracted == "hide":
             allowed &= self.spans.retracted >= at
+        if self.admit.duplicates == "hide" and self.spans.copies.rows.size:
+            allowed[self.spans.copies.later(allowed)] = False
         return allowed
 
 

@@ -16,6 +16,8 @@ from recalltune.ingest.format import Format, Source
 
 __all__ = ["find_sources", "gone_files"]
 
+_OF_A_VAULT = frozenset({".obsidian", ".trash"})
+
 
 def find_sources(
     paths: Iterable[str | os.PathLike[str]], formats: Collection[Format], notes: Counter[str]
@@ -111,6 +113,8 @@ def _walk(root: Path, formats: Collection[Format], notes: Counter[str]) -> Itera
                 notes["symbolic link passed over"] += 1
             elif not path.is_file():
                 notes["special file passed over"] += 1
+            elif not _OF_A_VAULT.isdisjoint(inside.split("/")[:-1]):
+                notes["file of a vault's settings or trash passed over"] += 1
             elif not any(_takes(format, source) for format in formats):
                 notes["file of another kind passed over"] += 1
             else:

@@ -102,6 +102,8 @@ class Format:
     has half or more of any file."""
     read: Callable[[Source, Parsed], None]
     """Give every record of the file to `Parsed.keep` or `Parsed.drop`."""
+    evaluation: bool = False
+    """An evaluation set: every item is judged by itself, so repetitions stay."""
     wanted: Callable[[Source], bool] = field(default=lambda _: True)
     """Which files with such an ending are taken from a walked folder, by their path."""
 

@@ -73,12 +73,11 @@ def split_front_matter(lines: list[str], file: str) -> tuple[dict[str, Any], int
     try:
         values = _Builder(yaml.parse(text, Loader=yaml.BaseLoader), file).mapping()
     except yaml.MarkedYAMLError as error:
-        raise _refused(f"{file}:{_line(error)}", str(error.problem or error.context)) from None
+        raise _refused(file, _line(error), str(error.problem or error.context)) from None
     except yaml.reader.ReaderError as error:
         number = text.count("\n", 0, error.position) + 1
-        raise _refused(
-            f"{file}:{number}", f"character {error.character!r} is not allowed"
-        ) from None
+        what = f"must be printable, got character {error.character}"
+        raise _refused(file, number, what) from None
     return {key: None if value == [] else value for key, value in values.items()}, end
 
 
@@ -146,7 +145,7 @@ class _Builder:
         return _WORDS.get(text.lower(), text) if plain else text
 
     def _wrong(self, event: yaml.Event, what: str) -> SourceError:
-        return _refused(f"{self._file}:{event.start_mark.line + 1}", what)
+        return _refused(self._file, event.start_mark.line + 1, what)
 
 
 def _end(lines: list[str], file: str) -> int:
@@ -160,7 +159,7 @@ def _end(lines: list[str], file: str) -> int:
         if _FENCE.fullmatch(line):
             if size > MAX_FRONT_MATTER_BYTES:
                 what = f"must be at most {MAX_FRONT_MATTER_BYTES:,} bytes, got {size:,}"
-                raise _refused(f"{file}:1", what)
+                raise _refused(file, 1, what)
             return number
         size += len(line.encode()) + 1
     return 0
@@ -174,5 +173,5 @@ def _line(error: yaml.MarkedYAMLError) -> int:
     return int(mark.line) + 1
 
 
-def _refused(where: str, what: str) -> SourceError:
-    return SourceError(f"{where}: front matter {what}")
+def _refused(file: str, line: int, what: str) -> SourceError:
+    return SourceError(f"{file}:{line}: front matter {what}")

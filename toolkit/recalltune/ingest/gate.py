@@ -15,7 +15,14 @@ from typing import Any
 from recalltune.errors import SourceError
 from recalltune.ingest.parsed import Claim
 
-__all__ = ["Telling", "is_telling_rule", "misplaced_rule", "refuse_unread_rule", "strictest"]
+__all__ = [
+    "Telling",
+    "is_telling_rule",
+    "may_hold_rule",
+    "misplaced_rule",
+    "refuse_unread_rule",
+    "strictest",
+]
 
 _EVERYONE = "everyone"
 
@@ -38,16 +45,17 @@ def refuse_unread_rule(text: str, where: str) -> None:
     SourceError
         If there is such a rule.
     """
-    text = text.replace("\r", "\n")
-    for found in _RULE.finditer(text):
-        before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
-        if "{" in before or not before.strip(" \t\"'-*>#"):
-            message = (
-                f"{where}: a telling rule stands where it is not read, got {found[0]!r}; it "
-                "belongs into front matter (--- on the first line) or into {#id told_at=...} at "
-                "the very end of an item"
-            )
-            raise SourceError(message)
+    for line in text.replace("\r", "\n").split("\n"):
+        brace = line.find("{")
+        for place, found in enumerate(_RULE.finditer(line)):
+            opens = place == 0 and not line[: found.start()].strip(" \t\"'-*>#")
+            if opens or 0 <= brace < found.start():
+                message = (
+                    f"{where}: a telling rule stands where it is not read, got {found[0]!r}; it "
+                    "belongs into front matter (--- on the first line) or into {#id told_at=...} "
+                    "at the very end of an item"
+                )
+                raise SourceError(message)
 
 
 def misplaced_rule(record: Mapping[str, Any], metadata: Any) -> str | None:
@@ -64,6 +72,11 @@ def misplaced_rule(record: Mapping[str, Any], metadata: Any) -> str | None:
 def is_telling_rule(key: str) -> bool:
     """Whether a key means ``told_at``, in whatever spelling."""
     return "".join(one for one in key if one.isalnum()).casefold() == "toldat"
+
+
+def may_hold_rule(text: str) -> bool:
+    """Whether a text that cannot be read could have said whether it was told."""
+    return "toldat" in "".join(one for one in text if one.isalnum()).casefold()
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import duckdb
 
 from recalltune.errors import ParameterError, SourceError, nearest
+from recalltune.ingest.companion import SOURCE
 from recalltune.ingest.detect import Detection, detect
 from recalltune.ingest.folder import find_sources, gone_files
 from recalltune.ingest.format import Source
@@ -31,11 +32,14 @@ from recalltune.store import (
     insert_rows,
     known_files,
     put_hashed_texts,
+    settle_duplicates,
     settle_spans,
 )
 
 __all__ = ["ingest"]
 
+_EXEMPT = frozenset(format.name for format in FORMATS.values() if format.evaluation) | {SOURCE}
+"""Sources of which repetitions are not marked: evaluation sets, and a companion's messages."""
 _GROUP_BYTES = 64 * 2**20
 _GROUP_ROWS = 20_000
 
@@ -109,6 +113,7 @@ def ingest(
                 watch.passed(source)
             writer.write()
             tally.settled(settle_spans(con))
+            tally.marked(settle_duplicates(con, _EXEMPT))
     return tally.report()
 
 

@@ -10,19 +10,21 @@ Obsidian Help, "Internal links" and "Tags".
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
-__all__ = ["Marks", "link_targets", "read_marks", "tag_of_link", "unique_tags"]
+__all__ = ["Marks", "heading_of", "link_targets", "read_marks", "tag_of_link", "unique_tags"]
 
-MAX_LINK_CHARS = 500
+_MAX_LINK_CHARS = 500
 """What stands longer between two pairs of brackets is no link."""
 
 _NOTES = (".md", ".markdown")
-_FILES = tuple(
-    [".avif", ".base", ".bmp", ".canvas", ".flac", ".gif", ".jpeg", ".jpg", ".m4a", ".mkv", ".mov", ".mp3", ".mp4", ".ogg", ".ogv", ".pdf", ".png", ".svg", ".wav", ".webm", ".webp", ".3gp"]
-)
+_PICTURES = (".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
+_SOUNDS = (".3gp", ".flac", ".m4a", ".mkv", ".mov", ".mp3", ".mp4", ".ogg", ".ogv", ".wav", ".webm")
+_FILES = (*_PICTURES, *_SOUNDS, ".base", ".canvas", ".pdf")
 """Endings of what a vault holds beside notes."""
 
 
@@ -61,13 +63,28 @@ def read_marks(lines: Sequence[str]) -> Marks:
         for target in targets:
             _add_link(found, target)
         found.tags += filter(None, map(_tag, text.split()))
-        level = len(line) - len(line.lstrip("#"))
-        if 1 <= level <= 6 and line[level : level + 1] in (" ", "\t"):
-            heading = line.strip("# \t")
-            found.headings += [heading] if heading else []
-            if level == 1 and heading and found.title is None:
-                found.title = heading
+        level, heading = heading_of(line)
+        if heading:
+            found.headings.append(heading)
+        if level == 1 and heading and found.title is None:
+            found.title = heading
     return found
+
+
+def heading_of(line: str) -> tuple[int, str]:
+    """Level of a heading, 1 to 6, and its text; 0 for a line that is none.
+
+    Examples
+    --------
+    >>> heading_of("## C# ##"), heading_of("#tag")
+    ((2, 'C#'), (0, ''))
+    """
+    level = len(line) - len(line.lstrip("#"))
+    if not 1 <= level <= 6 or line[level : level + 1] not in (" ", "\t"):
+        return 0, ""
+    text = line[level:].strip()
+    bare = text.rstrip("#")
+    return level, bare.rstrip() if not bare or bare[-1] in " \t" else text
 
 
 def link_targets(text: str) -> Iterator[str]:
@@ -90,8 +107,11 @@ def tag_of_link(target: str) -> str:
 
 
 def unique_tags(tags: Iterable[str]) -> list[str]:
-    """Tags without those that differ in case alone from an earlier one; the first spelling stays."""
-    return list({tag.casefold(): tag for tag in reversed(list(tags))}.values())[::-1]
+    """Tags without those that differ from an earlier one in case alone."""
+    kept: dict[str, str] = {}
+    for tag in tags:
+        kept.setdefault(tag.casefold(), tag)
+    return list(kept.values())
 
 
 def _outside_fences(lines: Sequence[str]) -> Iterator[str]:
@@ -142,7 +162,7 @@ def _without_links(line: str) -> tuple[str, list[str]]:
     while start >= 0 and (end := line.find("]]", start + 2)) >= 0:
         # The innermost pair of brackets is the link.
         start = line.rfind("[[", start, end)
-        if end - start - 2 <= MAX_LINK_CHARS:
+        if end - start - 2 <= _MAX_LINK_CHARS:
             kept.append(line[place:start])
             targets.append(line[start + 2 : end])
             place = end + 2
@@ -167,8 +187,11 @@ def _tag(word: str) -> str | None:
     """Tag a word is, up to the first character that none may hold; digits alone are no tag."""
     if not word.startswith("#"):
         return None
-    end = 1
-    while end < len(word) and (word[end].isalnum() or word[end] in "_-/" or word[end] > "\U0001f000"):
-        end += 1
-    tag = word[1:end].strip("/")
-    return tag if tag and not tag.isdigit() and any(letter not in "_-/" for letter in tag) else None
+    tag = "".join(takewhile(_may_stand_in_tag, word[1:])).strip("/")
+    return tag if any(letter not in "_-/" for letter in tag) and not tag.isdigit() else None
+
+
+def _may_stand_in_tag(letter: str) -> bool:
+    # Letters, digits and the signs that belong to them, and pictures.
+    kind = unicodedata.category(letter)
+    return letter in "_-/" or kind[0] in "LMN" or kind == "So"

@@ -156,9 +156,13 @@ class Tally:
         if not told:
             self._days += days
 
+    def marked(self, copies: int) -> None:
+        """Note how many memories of the lab repeat another one."""
+        self._settled["memory of the lab that repeats another one, marked with a pointer"] = copies
+
     def settled(self, loose_ends: Mapping[str, int]) -> None:
         """Note what `settle_spans` found; it looks at the whole lab, so the last word counts."""
-        self._settled = dict(loose_ends)
+        self._settled |= loose_ends
 
     def found(self, settled: Mapping[str, Settled]) -> None:
         """Note where records of one memory disagree; each memory counts once."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from recalltune.store.claims import ClaimRow, Kind, adopt, claims_of, release
 from recalltune.store.digest import data_digest
+from recalltune.store.duplicates import note_near_duplicates, settle_duplicates
 from recalltune.store.files import (
     forget_file,
     known_accesses,
@@ -102,6 +103,7 @@ __all__ = [
     "known_files",
     "known_searches",
     "latest_event_at",
+    "note_near_duplicates",
     "open",
     "put_hashed_texts",
     "put_texts",
@@ -121,6 +123,7 @@ __all__ = [
     "release",
     "replace_memories",
     "replace_turns",
+    "settle_duplicates",
     "settle_sharing",
     "settle_spans",
     "table_schema",

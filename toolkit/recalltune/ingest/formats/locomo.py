@@ -244,4 +244,5 @@ FORMAT = Format(
     suffixes=frozenset({".json"}),
     fits=_fits,
     read=_read,
+    evaluation=True,
 )

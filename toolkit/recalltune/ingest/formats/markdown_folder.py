@@ -18,7 +18,9 @@ from recalltune.ingest.attributes import ATTRIBUTE_NAMES, Attributes, read_attri
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.front_matter import split_front_matter
 from recalltune.ingest.gate import refuse_unread_rule
+from recalltune.ingest.kinds import NOT_MEMORIES, kind_of, path_parts
 from recalltune.ingest.markdown_blocks import Block, markdown_blocks
+from recalltune.ingest.markdown_shape import MARKDOWN_SUFFIXES, is_agent_memory, markdown_shape
 from recalltune.ingest.moments import dated_name
 from recalltune.ingest.parsed import Parsed, claim_of
 from recalltune.ingest.reader import read_document
@@ -27,7 +29,6 @@ from recalltune.store import text_hash
 __all__ = ["FORMAT"]
 
 NAME = "markdown_folder"
-_SUFFIXES = frozenset({".md", ".markdown"})
 _BRACES = re.compile(r"\{#([^\s{}]{1,200})((?:[^{}]){0,2000})\}$")
 _PAIR = re.compile(r'([A-Za-z_]\w{0,40})=(?:"([^"]*)"|(\S+))')
 _LEADING_DATE = re.compile(r"[\s*_`(\[]{0,6}(\d{4}-\d{2}-\d{2})(?!\d)")
@@ -39,8 +40,8 @@ def _read(source: Source, parsed: Parsed) -> None:
     """Memories of one Markdown file, one per item, paragraph or timed section.
 
     Ids start with the path inside the given folder. ``scope`` (default ``global``) and ``layer``
-    (default ``log`` for a dated file, else ``project``) of the settings are for items and files
-    that name none.
+    (default: what `kind_of` says of the path, such as ``log`` for a dated file, else ``project``)
+    of the settings are for items and files that name none.
 
     Raises
     ------
@@ -56,6 +57,7 @@ def _read(source: Source, parsed: Parsed) -> None:
     of_file = read_attributes(values, parsed.notes)
     day = dated_name(inside, parsed.notes)
     stem = str(PurePosixPath(inside).with_suffix(""))
+    kind = kind_of(inside)
     blocks = markdown_blocks(lines, first=first, timed=day is not None)
     for number, block in enumerate(blocks, start=1):
         body, own_id, pairs = _braces(block, file)
@@ -69,8 +71,11 @@ def _read(source: Source, parsed: Parsed) -> None:
             found = found.telling()
         else:
             parsed.keep()
-            layer = found.fields.get("layer") or settings.layer or ("log" if day else "project")
-            found.fields = {"title": block.heading} | found.fields | {"layer": layer}
+            layer = found.fields.get("layer") or settings.layer or kind.layer or "project"
+            by_path = {"title": block.heading, "origin": kind.origin}
+            found.fields = by_path | found.fields | {"layer": layer}
+            if kind.session_kind:
+                found.meta = {"session_kind": kind.session_kind} | found.meta
         parsed.claims.append(
             claim_of(
                 own_id or f"md:{stem}#{number}",
@@ -141,23 +146,20 @@ def _moment(
 
 
 def _fits(sample: Sample) -> float:
-    return float(sample.source.suffix in _SUFFIXES)
+    return float(markdown_shape(sample) == NAME)
 
 
 def _wanted(source: Source) -> bool:
     # An agent's folder holds other Markdown as well: rules, persona, read-me files.
-    path = PurePosixPath(source.file)
-    return (
-        path.name == "MEMORY.md"
-        or "memory" in path.parts[:-1]
-        or dated_name(path.name, Counter()) is not None
-    )
+    name = path_parts(source.inside)[-1]
+    remembered = is_agent_memory(source) or dated_name(name, Counter()) is not None
+    return name not in NOT_MEMORIES and remembered and markdown_shape(Sample(source)) == NAME
 
 
 FORMAT = Format(
     name=NAME,
     title="Markdown memory folder (MEMORY.md, memory/**.md)",
-    suffixes=_SUFFIXES,
+    suffixes=MARKDOWN_SUFFIXES,
     fits=_fits,
     read=_read,
     wanted=_wanted,

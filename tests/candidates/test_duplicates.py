@@ -1,0 +1,151 @@
+"""Memories that repeat another: marked with a pointer, the first one shown, none deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recalltune import store
+from recalltune.candidates.build import candidates
+from recalltune.candidates.settings import Admit, Arms, LexicalArm
+from recalltune.errors import checked
+from recalltune.pipeline.config import RankingConfig
+from recalltune.store import Memory, MemorySpan, insert_rows, put_texts, settle_duplicates
+from small_lab import Ask, Note, instant, make_lab
+
+ASKS = [Ask(f"d{day}", "tea", day + 0.5) for day in range(6)]
+
+
+def setting(duplicates: str = "hide", superseded: str = "hide") -> RankingConfig:
+    return checked(
+        RankingConfig,
+        {
+            "admit": Admit(duplicates=duplicates, superseded=superseded),  # type: ignore[arg-type]
+            "arms": Arms(lexical=LexicalArm()),
+            "stages": [{"kind": "rrf"}],
+        },
+    )
+
+
+def proposed(
+    folder: Path, notes: Sequence[Note], config: RankingConfig | None = None
+) -> list[list[str]]:
+    """Ids proposed at noon of each of six days."""
+    lab = make_lab(folder / "l.duckdb", notes, ASKS, duplicates=True)
+    table = candidates(lab, "s", config or setting())
+    return [
+        [
+            table.memory_id(row, column)
+            for column in range(table.valid.shape[1])
+            if table.valid[row, column]
+        ]
+        for row in range(len(ASKS))
+    ]
+
+
+def pointers(lab: store.Lab) -> dict[str, str]:
+    with lab.reading() as con:
+        frame = store.read_memories(con)
+    return {
+        row["memory_id"]: row["duplicate_of"] for row in frame.to_dicts() if row["duplicate_of"]
+    }
+
+
+# bug bank J63
+def test_of_three_identical_memories_the_first_known_is_shown_and_none_is_gone(tmp_path):
+    notes = [Note("c", "tea", 0.0), Note("b", "tea", 1.0), Note("a", "tea", 2.0)]
+    assert proposed(tmp_path, notes) == [["c"]] * 6
+    lab = store.open(tmp_path / "l.duckdb")
+    assert pointers(lab) == {"a": "c", "b": "c"}
+
+
+def test_known_at_the_same_time_the_smaller_id_survives(tmp_path):
+    assert proposed(tmp_path, [Note("b", "tea"), Note("a", "tea")]) == [["a"]] * 6
+
+
+def test_shown_on_request(tmp_path):
+    notes = [Note("a", "tea", 0.0), Note("b", "tea", 1.0)]
+    assert proposed(tmp_path, notes, setting(duplicates="show"))[5] == ["a", "b"]
+
+
+# bug bank J62
+@pytest.mark.parametrize(
+    "other",
+    [
+        Note("b", "tea on 16 October", 1.0),
+        Note("b", "tea on 15 October", 1.0, scope="home"),
+        Note("b", "tea on 15 October", 1.0, layer="project"),
+        Note("b", "tea on 15 October", 1.0, gated=True, told=1.0),
+    ],
+    ids=["another date", "another scope", "another layer", "gated"],
+)
+def test_what_differs_is_kept(tmp_path, other):
+    asks = [Ask("q", "tea", 5.0, scope=None)]
+    lab = make_lab(
+        tmp_path / "l.duckdb", [Note("a", "tea on 15 October"), other], asks, duplicates=True
+    )
+    assert pointers(lab) == {}
+    assert candidates(lab, "s", setting()).valid.sum() == 2
+
+
+def test_when_the_first_is_superseded_or_gone_the_next_one_speaks(tmp_path):
+    notes = [
+        Note("a", "tea", 0.0, superseded=2.0),
+        Note("b", "tea", 1.0, leaves=4.0),
+        Note("c", "tea", 1.0),
+    ]
+    assert proposed(tmp_path, notes) == [["a"], ["a"], ["b"], ["b"], ["c"], ["c"]]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.builds(
+            lambda text, day, leaves: Note("", text, day, leaves=leaves),
+            st.sampled_from(["tea", "tea tea"]),
+            st.sampled_from([None, 0.0, 1.0, 2.0, 3.0]),
+            st.sampled_from([None, 2.0, 3.0, 4.0]),
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_at_any_time_the_first_visible_one_of_each_text_is_proposed(tmp_path_factory, drawn):
+    notes = [Note(f"m{n}", note.text, note.day, leaves=note.leaves) for n, note in enumerate(drawn)]
+    found = proposed(tmp_path_factory.mktemp("any"), notes)
+    for ask, ids in zip(ASKS, found, strict=True):
+        there = [
+            note
+            for note in notes
+            if (note.day is None or note.day < ask.day)
+            and (note.leaves is None or ask.day <= note.leaves)
+        ]
+        by_age = sorted(
+            there, key=lambda note: (-1.0 if note.day is None else note.day, note.memory_id)
+        )
+        firsts = {note.text: note.memory_id for note in reversed(by_age)}
+        assert ids == sorted(firsts.values())
+
+
+def test_what_a_source_states_of_a_repetition_counts_and_a_circle_keeps_its_first(tmp_path):
+    lab = store.open(tmp_path / "l.duckdb")
+    with lab.writing() as con:
+        for name, other in (("a", "b"), ("b", "a"), ("c", "b")):
+            [text] = put_texts(con, [f"tea {name}"])
+            insert_rows(
+                con,
+                [
+                    Memory(memory_id=name, text_hash=text, duplicate_of=other, scope="team"),
+                    MemorySpan(memory_id=name, text_hash=text, scope="team", known_at=instant(0)),
+                ],
+            )
+        insert_rows(
+            con, [store.EvalCaseRow(case_set="s", case_id="q", query="tea", asked_at=instant(1))]
+        )
+        assert settle_duplicates(con, ()) == 3
+    table = candidates(lab, "s", setting())
+    assert [table.memory_id(0, column) for column in range(table.valid.sum())] == ["a"]
