@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import polars as pl
@@ -88,7 +89,8 @@ def test_every_word_of_a_file_ends_up_in_a_block_or_a_heading(text: str):
     assert [block.line for block in found] == sorted({block.line for block in found})
 
 
-def test_bug_40_dated_files_date_their_items_and_others_are_undated(lab, write):
+# bug bank F40
+def test_dated_files_date_their_items_and_others_are_undated(lab, write):
     names = [
         "memory/2026-05-14.md",
         "memory/a/b/2026-05-14.md",
@@ -111,6 +113,80 @@ def test_bug_40_dated_files_date_their_items_and_others_are_undated(lab, write):
     layers = dict(spans(lab).select("memory_id", "layer").iter_rows())
     assert {layers[key] for key in dated} == {"log"}
     assert {layers[key] for key in undated} == {"project"}
+
+
+# bug bank F40
+def test_backslashes_in_a_name_date_its_items_all_the_same(lab, write, src):
+    for name in ("memory\\2026-05-14.md", "memory\\a\\2026-05-14-1530.md", "memory\\topic.md"):
+        write(name, "- item")
+    report = ingest(lab, src)
+    assert spans(lab)["event_at"].to_list() == [DAY + 1, DAY + 1, None]
+    assert report.frame["kept"].to_list() == [1, 1, 1]
+
+
+def test_what_an_agent_is_told_before_every_session_is_no_memory_unless_it_is_named(lab, write):
+    for name in ("SOUL.md", "AGENTS.md", "memory/HEARTBEAT.md"):
+        write(name, "- rules")
+    path = write("USER.md", "- likes tea")
+    report = ingest(lab, path.parent)
+    assert report.frame.height == 0
+    assert "file of another kind passed over: 4" in report.notices
+    ingest(lab, path)
+    assert spans(lab).select("text", "layer").rows() == [("likes tea", "user")]
+
+
+def test_the_path_gives_layer_origin_and_kind_of_session_and_never_the_content(lab, write, src):
+    text = "# Whiteboard\n- reflection by cron"
+    names = {
+        "MEMORY.md": ("project", None, None),
+        "memory/topic.md": ("project", None, None),
+        "memory/2026-05-14.md": ("log", None, None),
+        "memory/DREAMS.md": ("reflection", "agent", None),
+        "memory/Reflections/2026-05-14.md": ("reflection", "agent", None),
+        "memory/whiteboard/now.md": ("whiteboard", None, None),
+        "memory/cron/2026-05-14.md": ("log", "system", "cron"),
+        "memory/heartbeat/beat.md": ("project", "system", "heartbeat"),
+        "memory/subagents/found.md": ("project", "agent", "subagent"),
+        "memory/cronies/x.md": ("project", None, None),
+    }
+    for name in names:
+        write(name, text)
+    ingest(lab, src)
+    with lab.reading() as con:
+        rows = store.read_table(con, "memory").to_dicts()
+    found = {
+        row["memory_id"]: (
+            row["layer"],
+            row["origin"],
+            json.loads(row["meta"]).get("session_kind"),
+        )
+        for row in rows
+    }
+    assert found == {f"md:{name[:-3]}#1": kind for name, kind in names.items()}
+
+
+def test_what_an_item_or_the_caller_says_goes_before_the_path(lab, write, src):
+    write("memory/dreams/a.md", "- one\n- two {#two layer=user origin=owner}")
+    ingest(lab, src, layer="log")
+    rows = spans(lab).select("text", "layer", "origin").rows()
+    assert rows == [("one", "log", "agent"), ("two", "user", "owner")]
+
+
+@pytest.mark.shared
+def test_the_real_memory_folder_is_read_item_by_item(lab, shared):
+    report = ingest(lab, shared / "data" / "transcripts" / "openclaw_memory" / "brainx")
+    # Counted by eye in memory/2026-02-10.md: the line of the record, the symptoms' headline and
+    # its 3 items, the needs' headline and its 9, 4 things done, 3 key files, 1 connection string.
+    assert report.frame.select("file", "read", "kept", "dropped").rows()[1] == (
+        "brainx/memory/2026-02-10.md",
+        1 + 1 + 3 + 1 + 9 + 4 + 3 + 1,
+        1 + 1 + 3 + 1 + 9 + 4 + 3 + 1,
+        0,
+    )
+    day = spans(lab).filter(pl.col("memory_id").str.starts_with("md:memory/"))
+    assert day["layer"].unique().to_list() == ["log"]
+    texts = dict(day.select("memory_id", "text").iter_rows())
+    assert texts["md:memory/2026-02-10#16"].startswith("**PostgreSQL Instalado**\n   - Versión")
 
 
 def test_items_of_a_day_follow_one_another_by_a_microsecond_or_by_their_heading(lab, write):
@@ -223,21 +299,95 @@ def test_an_unknown_status_drops_the_item_by_reason(lab, write):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ("a: &anchor x", "an anchor"),
-        ("a: *alias", "an alias"),
+        ("a: &anchor x", r"an anchor \(&anchor\)"),
+        ("&anchor a: x", r"an anchor \(&anchor\)"),
+        ("a: *alias", r"an alias \(\*alias\)"),
+        ("<<: *alias", r"an alias \(\*alias\)"),
         ("a: !!python/object x", "a tag"),
-        ("a: |", "a block text"),
-        ("a: {b: c}", "a nested mapping"),
-        ("a: [1, 2", "must end on its line"),
-        ("a: 'open", "must end with its quote"),
-        ("  nested: x", "must be 'key: value'"),
-        ("no colon", "must be 'key: value'"),
-        ("first: again", "given twice"),
+        ("? [a]\n: b", "must have texts as keys"),
+        ("--- b", "must be one document"),
+        ("a: [1, 2", "expected ',' or '\\]'"),
+        ("a: 'open", "unexpected end"),
+        ("a: @x", "cannot start any token"),
+        ("\ta: b", "cannot start any token"),
+        ("a: b: c", "not allowed here"),
+        ("  nested: x", "not allowed here"),
+        ("no colon", "could not find expected ':'"),
+        ("first: again", "'first' is given twice"),
+        ("a: {b: 1, b: 2}", "'b' is given twice"),
+        ('a: "\\ud800"', "half a surrogate pair"),
+        ("a: \x07", "must be printable"),
+        ("a: " + "[" * 17, "at most 16 levels"),
+        ("a: " + "[" * 60_000, "at most 16 levels"),
     ],
 )
-def test_front_matter_outside_the_plain_part_is_refused_by_line(line: str, what: str):
-    with pytest.raises(SourceError, match=rf"^f\.md:3: .*{what}"):
-        split_front_matter(["---", "first: 1", line, "---"], "f.md")
+def test_front_matter_that_is_no_plain_yaml_is_refused_by_line(line: str, what: str):
+    with pytest.raises(SourceError, match=rf"^f\.md:3: front matter .*{what}"):
+        split_front_matter(["---", "first: 1", *line.split("\n"), "---"], "f.md")
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (["a:", "  told_at: null"], 3),
+        (["a: {toldAt: null}"], 2),
+        (["a:", "- Told-At: 2026-05-14"], 3),
+        (["told at: null"], 2),
+        (["TOLDAT: null"], 2),
+        (["a: |", "  secret", "  told_at: null"], 2),
+    ],
+)
+def test_a_telling_rule_where_front_matter_is_not_read_for_it_is_refused(
+    lines: list[str], line: int
+):
+    with pytest.raises(SourceError, match=rf"^f\.md:{line}: .*telling rule"):
+        split_front_matter(["---", *lines, "---"], "f.md")
+
+
+def test_front_matter_larger_than_its_bound_is_refused_and_just_below_it_is_read():
+    value = "x" * (64 * 1024 - len("a: \n"))
+    assert split_front_matter(["---", f"a: {value}", "---"], "f.md") == ({"a": value}, 3)
+    with pytest.raises(SourceError, match=r"^f\.md:1: front matter must be at most 65,536 bytes"):
+        split_front_matter(["---", f"a: {value}x", "---"], "f.md")
+
+
+def test_front_matter_may_nest_and_hold_texts_of_several_lines():
+    lines = [
+        "---",
+        "date created: 2026-05-14 10:00",
+        "标签: [甲, 乙]",
+        "deep:",
+        "  - {a: [1, 'true', true]}",
+        "  - ~",
+        "text: >",
+        "  one",
+        "  two",
+        "\"quoted\": 'false'",
+        "---",
+    ]
+    values, taken = split_front_matter(lines, "f.md")
+    assert values == {
+        "date created": "2026-05-14 10:00",
+        "标签": ["甲", "乙"],
+        "deep": [{"a": ["1", "true", True]}, None],
+        "text": "one two\n",
+        "quoted": "false",
+    }
+    assert taken == len(lines)
+
+
+@given(st.lists(st.text("abkt: -[]{}&*!|>'\"#\t,~?%@`", max_size=12), max_size=8))
+def test_any_front_matter_gives_values_or_an_error_of_its_own_line(lines: list[str]):
+    refused = None
+    try:
+        values, taken = split_front_matter(["---", "key: x", *lines, "---"], "f.md")
+    except SourceError as error:
+        refused = str(error)
+    if refused is None:
+        assert "key" in values
+        assert taken >= 3
+    else:
+        assert 2 <= int(refused.split(":")[1]) <= len(lines) + 3
 
 
 def test_front_matter_reads_texts_quotes_lists_and_the_words_of_nothing():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -25,11 +27,13 @@ from recalltune.production.evidence_file import evidence_beside, read_evidence, 
 from recalltune.production.export import undo
 from recalltune.production.provenance import Provenance
 from recalltune.production.recallnest_file import import_recallnest
+from recalltune.report.doctor import examine_lab, examine_machine
 from recalltune.report.terminal import (
     bytes_bar,
     choice_lines,
     degraded_lines,
     evaluation_lines,
+    finding_lines,
     import_lines,
     look_lines,
     notice_lines,
@@ -163,6 +167,26 @@ def ingest(
         _say_json(told | {"redacted": report.redacted.to_dicts(), "notices": report.notices})
     else:
         _say(import_lines(report))
+
+
+@app.command()
+def doctor(
+    db: Annotated[Path | None, typer.Option("--db", help="The lab file to look at.")] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Name what will hurt, exit 1 for a problem. Example: recalltune doctor --db lab.duckdb."""
+    found = examine_machine()
+    if db is not None:
+        if not db.exists():
+            message = f"--db must name a lab that is there, got {db}"
+            raise ParameterError(message)
+        found += examine_lab(db, datetime.now(UTC))
+    if json_:
+        _say_json([asdict(finding) for finding in found])
+    else:
+        _say(finding_lines(found))
+    if any(finding.verdict == "problem" for finding in found):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -20,6 +20,7 @@ from recalltune.ingest.moments import read_moment
 __all__ = [
     "ATTRIBUTE_NAMES",
     "CATEGORY_HINTS",
+    "KNOWN_VALUES",
     "Attributes",
     "attribute_name",
     "category_of",
@@ -48,10 +49,12 @@ _SHARES = ("confidence", "salience")
 ATTRIBUTE_NAMES = (*_TEXTS, *_IDS, *_MOMENTS, *_SHARES, "category", "pinned", "tags")
 """Columns of ``memory`` that a source may name."""
 
-_KNOWN_VALUES = {
-    "tier": {"core", "working", "peripheral"},
-    "origin": {"owner", "agent", "self_life", "system", "untrusted"},
+KNOWN_VALUES: dict[str, tuple[str, ...]] = {
+    "category": ("profile", "preferences", "entities", "events", "cases", "patterns"),
+    "tier": ("core", "working", "peripheral"),
+    "origin": ("owner", "agent", "self_life", "system", "untrusted"),
 }
+"""Values that are ours; others are kept as text, and counted."""
 _STATUSES = {"current", "superseded", "retracted"}
 _NOTHING = {"", "none", "null", "never"}
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -141,7 +144,7 @@ def _take(found: Attributes, name: str, key: str, value: Any, notes: Counter[str
     elif name in _TEXTS or name in _IDS:
         text = _text(value, key, notes)
         if text is not None:
-            if text not in _KNOWN_VALUES.get(name, {text}):
+            if text not in KNOWN_VALUES.get(name, (text,)):
                 notes[f"{name} {text[:40]!r} is not one of ours, kept as text"] += 1
             found.fields[name] = text
     elif name in _MOMENTS:

@@ -14,6 +14,7 @@ from recalltune.candidates.ledger import Hop, ledger_sentences
 from recalltune.evaluate.cautions import NOT_INFORMATIVE, UNTRUSTED
 from recalltune.evaluate.run import Evaluation
 from recalltune.ingest import ImportReport
+from recalltune.report.doctor import Finding
 from recalltune.report.text import plain, width
 from recalltune.sweep.choose import Choice
 
@@ -23,6 +24,7 @@ __all__ = [
     "choice_lines",
     "degraded_lines",
     "evaluation_lines",
+    "finding_lines",
     "import_lines",
     "interval",
     "look_lines",
@@ -127,6 +129,17 @@ def import_lines(report: ImportReport) -> list[str]:
 def _paragraph(text: str) -> list[str]:
     first, *rest = _wrapped(text, _COLUMNS)
     return [first.strip(), *rest]
+
+
+def finding_lines(found: Iterable[Finding]) -> list[str]:
+    """Say what a doctor found, the worst first, each with its remedy."""
+    ranks = {"problem": 0, "note": 1, "ok": 2}
+    lines = []
+    for finding in sorted(found, key=lambda finding: ranks[finding.verdict]):
+        lines += _paragraph(plain(f"{finding.verdict}: {finding.what}", columns=4 * _COLUMNS))
+        if finding.remedy:
+            lines += [f"    -> {line}" for line in _paragraph(finding.remedy)]
+    return lines
 
 
 def notice_lines(notices: Iterable[str]) -> list[str]:

@@ -17,6 +17,7 @@ from recalltune.store.files import (
     replace_memories,
     replace_turns,
 )
+from recalltune.store.health import count_ailments, count_vectors
 from recalltune.store.jobs import claim_job, expire_leases, finish_job, queue_jobs
 from recalltune.store.lab import Lab, LockedError, ReadOnlyError, UnwrittenError, open
 from recalltune.store.read import (
@@ -91,6 +92,8 @@ __all__ = [
     "adopt",
     "claim_job",
     "claims_of",
+    "count_ailments",
+    "count_vectors",
     "data_digest",
     "estimate_tokens",
     "expire_leases",
