@@ -14,6 +14,7 @@ from recalltune import store
 from recalltune.errors import SourceError
 from recalltune.ingest import ingest
 from recalltune.ingest.front_matter import split_front_matter
+from recalltune.ingest.kinds import KINDS
 from recalltune.ingest.markdown_blocks import markdown_blocks
 
 DAY = int(datetime(2026, 5, 14, tzinfo=UTC).timestamp()) * 10**6
@@ -165,6 +166,23 @@ def test_the_path_gives_layer_origin_and_kind_of_session_and_never_the_content(l
     assert found == {f"md:{name[:-3]}#1": kind for name, kind in names.items()}
 
 
+def test_the_documented_table_of_paths_is_the_one_in_the_code(root):
+    text = (root / "docs" / "tables.md").read_text(encoding="utf-8")
+    table = text.split("### What a path says")[1].split("###")[0]
+    rows = [line.strip("| ").split("|") for line in table.splitlines() if line.startswith("| ")][1:]
+    written = [tuple(cell.strip() for cell in row) for row in rows if "named after" not in str(row)]
+
+    def cell(names) -> str:
+        return ", ".join(f"`{name}`" for name in sorted(filter(None, names)))
+
+    in_code = []
+    for rule in KINDS:
+        kind = rule.kind
+        said = [cell([value]) for value in (kind.layer, kind.origin, kind.session_kind)]
+        in_code.append(tuple([cell(rule.folders), cell(rule.files), *said]))
+    assert [row + ("",) * (5 - len(row)) for row in written] == in_code
+
+
 def test_what_an_item_or_the_caller_says_goes_before_the_path(lab, write, src):
     write("memory/dreams/a.md", "- one\n- two {#two layer=user origin=owner}")
     ingest(lab, src, layer="log")
@@ -175,14 +193,16 @@ def test_what_an_item_or_the_caller_says_goes_before_the_path(lab, write, src):
 @pytest.mark.shared
 def test_the_real_memory_folder_is_read_item_by_item(lab, shared):
     report = ingest(lab, shared / "data" / "transcripts" / "openclaw_memory" / "brainx")
+    # Counted with grep in MEMORY.md: list items that are not indented, paragraphs, and fences but
+    # for the one that follows its paragraph without a blank line.
+    standing = 73 + 36 + 11
     # Counted by eye in memory/2026-02-10.md: the line of the record, the symptoms' headline and
     # its 3 items, the needs' headline and its 9, 4 things done, 3 key files, 1 connection string.
-    assert report.frame.select("file", "read", "kept", "dropped").rows()[1] == (
-        "brainx/memory/2026-02-10.md",
-        1 + 1 + 3 + 1 + 9 + 4 + 3 + 1,
-        1 + 1 + 3 + 1 + 9 + 4 + 3 + 1,
-        0,
-    )
+    of_the_day = 1 + 1 + 3 + 1 + 9 + 4 + 3 + 1
+    assert report.frame.select("file", "read", "kept", "dropped").rows() == [
+        ("brainx/MEMORY.md", standing, standing, 0),
+        ("brainx/memory/2026-02-10.md", of_the_day, of_the_day, 0),
+    ]
     day = spans(lab).filter(pl.col("memory_id").str.starts_with("md:memory/"))
     assert day["layer"].unique().to_list() == ["log"]
     texts = dict(day.select("memory_id", "text").iter_rows())
