@@ -240,10 +240,9 @@ class Parsed:
             self.notes["side conversation turn, kept apart (sidechain)"] += 1
         self.keep()
         counts = {**parts} if parts else {"text": 1}
-        self.parts.update(counts)
-        # Built without checks: every value was made above or by `read_moment`, and a log has
-        # hundreds of thousands of them.
-        turn = Turn.model_construct(
+        for kind, count in counts.items():
+            self.parts[kind] += count
+        turn = Turn(
             turn_id=turn_id,
             session_id=session,
             session_kind=session_kind,
@@ -251,11 +250,9 @@ class Parsed:
             role=role,
             text_hash=self.text(text),
             said_at=said_at,
-            told_at=None,
             scope=self.settings.scope or scope,
             source=self.format,
             file=self.file,
-            also_in=(),
             line=line,
             sidechain=sidechain,
             meta={"parts": dict(sorted(counts.items()))},
