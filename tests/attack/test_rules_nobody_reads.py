@@ -15,7 +15,7 @@ FRONT = {
     "a blank line first": "\n---\ntold_at: none\n---\n\n- secret tea\n",
     "dots at the end": "---\ntold_at: none\n...\n\n- secret tea\n",
     "a comment first": "---\n# private\ntold_at: none\n---\n\n- secret tea\n",
-    "a quoted key": '---\n"told_at": none\n---\n\n- secret tea\n',
+    "a quoted key in other words": '---\n"told at": none\n---\n\n- secret tea\n',
     "no space": "---\ntold_at:none\n---\n\n- secret tea\n",
     "old line ends": "---\rtold_at: none\r---\r\r- secret tea\r",
     "too long": "---\n" + "x: 1\n" * 300 + "told_at: none\n---\n\n- secret tea\n",

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalltune import store
 from recalltune.candidates.build import candidates
+from recalltune.candidates.duplicates import mark_near_duplicates, nearest_earlier
 from recalltune.candidates.settings import Admit, Arms, LexicalArm
-from recalltune.errors import checked
+from recalltune.errors import ParameterError, checked
 from recalltune.pipeline.config import RankingConfig
 from recalltune.store import Memory, MemorySpan, insert_rows, put_texts, settle_duplicates
-from small_lab import Ask, Note, instant, make_lab
+from small_lab import Ask, Note, WordEncoder, instant, make_lab
 
 ASKS = [Ask(f"d{day}", "tea", day + 0.5) for day in range(6)]
 
@@ -149,3 +151,60 @@ def test_what_a_source_states_of_a_repetition_counts_and_a_circle_keeps_its_firs
         assert settle_duplicates(con, ()) == 3
     table = candidates(lab, "s", setting())
     assert [table.memory_id(0, column) for column in range(table.valid.sum())] == ["a"]
+
+
+class _Near(WordEncoder):
+    """Texts of one first word are nearly one vector."""
+
+    encoder_id = "near@1"
+    dim = 64
+
+    def encode(self, texts: Sequence[str], kind: str) -> np.ndarray:
+        rows = np.zeros((len(texts), self.dim), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[ord(text[0]) % 32] = 1.0
+            row[32 + len(text) % 32] = 0.1
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+# bug bank J62
+def test_near_copies_are_marked_unless_a_number_a_date_or_a_negation_differs(tmp_path):
+    notes = [
+        Note("a", "deadline is 15 October", 0.0),
+        Note("b", "deadline is 16 October", 1.0),
+        Note("c", "deadline: it is 15 October", 2.0),
+        Note("d", "deadline is not 15 October", 3.0),
+        Note("e", "deadline is 15 October !!", 4.0, scope="home"),
+        Note("f", "garden party", 5.0),
+    ]
+    lab = make_lab(tmp_path / "l.duckdb", notes, [])
+    found = mark_near_duplicates(lab, _Near())
+    assert found.pairs == {"c": "a"}
+    assert (found.compared, found.kept_apart) == (6, 2)
+    assert pointers(lab) == {"c": "a"}
+    # An import ends with the same marks.
+    with lab.writing() as con:
+        settle_duplicates(con, ())
+    assert pointers(lab) == {"c": "a"}
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30))
+def test_what_comes_later_changes_no_earlier_text(seed, count):
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(count, 3)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    marks = [("1",) if flag else () for flag in rng.random(count) < 0.3]
+    whole, _ = nearest_earlier(vectors, marks, 0.8)
+    half = (count + 1) // 2
+    part, _ = nearest_earlier(vectors[:half], marks[:half], 0.8)
+    assert whole[:half].tolist() == part.tolist()
+    assert (whole[whole] == whole).all()
+    cosine = vectors @ vectors.T
+    assert all(at == n or (cosine[n, at] > 0.8 and at < n) for n, at in enumerate(whole.tolist()))
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.5, -1.0])
+def test_a_threshold_out_of_range_is_refused(tmp_path, threshold):
+    lab = make_lab(tmp_path / "l.duckdb", [Note("a", "tea")], [])
+    with pytest.raises(ParameterError, match=r"threshold must be in \(0, 1\]"):
+        mark_near_duplicates(lab, _Near(), threshold=threshold)

@@ -277,6 +277,14 @@ def test_a_told_time_that_cannot_be_read_means_not_told(lab, write):
     assert "told_at unreadable, not used: 1" in report.notices
 
 
+@pytest.mark.parametrize("rule", ["toldAt: null", '"told_at": none', "told-at:", "told_at: soon"])
+def test_a_telling_rule_of_the_front_matter_is_heard_in_every_spelling_that_is_read(
+    lab, write, rule
+):
+    ingest(lab, write("MEMORY.md", f"---\n{rule}\n---\n- secret"))
+    assert spans(lab).select("gated", "enters_at").rows() == [(True, None)]
+
+
 def test_a_superseded_item_names_its_successor_and_its_time(lab, write):
     text = """- old {#a status=superseded by=b at=2026-05-14T00:00:00Z}
 - older {#c by=b superseded_at=2026-05-14}

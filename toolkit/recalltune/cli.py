@@ -16,6 +16,7 @@ import polars as pl
 import typer
 
 import recalltune as rt
+from recalltune.candidates.duplicates import mark_near_duplicates
 from recalltune.candidates.ledger import degradations
 from recalltune.errors import ParameterError, RecalltuneError
 from recalltune.evaluate.run import DEFAULT_METRICS
@@ -31,6 +32,7 @@ from recalltune.report.doctor import examine_lab, examine_machine
 from recalltune.report.terminal import (
     bytes_bar,
     choice_lines,
+    copy_lines,
     degraded_lines,
     evaluation_lines,
     finding_lines,
@@ -147,6 +149,7 @@ def ingest(
     turns_as_memories: Annotated[
         bool, typer.Option(help="Make each kept turn a memory as well.")
     ] = False,
+    encoder: EncoderOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Read files into the lab. Example: recalltune ingest --db lab.duckdb ~/notes session.jsonl."""
@@ -161,12 +164,15 @@ def ingest(
             turns_as_memories=turns_as_memories,
             progress=reach,
         )
+    copies = None if encoder is None else mark_near_duplicates(lab, rt.encoder(encoder))
     if json_:
         frames = {"files": report.frame, "dropped": report.dropped, "parts": report.parts}
         told = {name: frame.to_dicts() for name, frame in frames.items()}
         _say_json(told | {"redacted": report.redacted.to_dicts(), "notices": report.notices})
     else:
         _say(import_lines(report))
+        if copies is not None:
+            _say(copy_lines(copies))
 
 
 @app.command()

@@ -36,9 +36,9 @@ from recalltune.store import (
     settle_spans,
 )
 
-__all__ = ["ingest"]
+__all__ = ["NOT_COMPARED", "ingest"]
 
-_EXEMPT = frozenset(format.name for format in FORMATS.values() if format.evaluation) | {SOURCE}
+NOT_COMPARED = frozenset(format.name for format in FORMATS.values() if format.evaluation) | {SOURCE}
 """Sources of which repetitions are not marked: evaluation sets, and a companion's messages."""
 _GROUP_BYTES = 64 * 2**20
 _GROUP_ROWS = 20_000
@@ -113,7 +113,7 @@ def ingest(
                 watch.passed(source)
             writer.write()
             tally.settled(settle_spans(con))
-            tally.marked(settle_duplicates(con, _EXEMPT))
+            tally.marked(settle_duplicates(con, NOT_COMPARED))
     return tally.report()
 
 

@@ -62,7 +62,8 @@ def read_marks(lines: Sequence[str]) -> Marks:
         text, targets = _without_links(_without_code(line))
         for target in targets:
             _add_link(found, target)
-        found.tags += filter(None, map(_tag, text.split()))
+        if "#" in text:
+            found.tags += filter(None, map(_tag, text.split()))
         level, heading = heading_of(line)
         if heading:
             found.headings.append(heading)

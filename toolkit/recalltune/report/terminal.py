@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from tqdm import tqdm
 
+from recalltune.candidates.duplicates import NearDuplicates
 from recalltune.candidates.ledger import Hop, ledger_sentences
 from recalltune.evaluate.cautions import NOT_INFORMATIVE, UNTRUSTED
 from recalltune.evaluate.run import Evaluation
@@ -22,6 +23,7 @@ __all__ = [
     "bar",
     "bytes_bar",
     "choice_lines",
+    "copy_lines",
     "degraded_lines",
     "evaluation_lines",
     "finding_lines",
@@ -129,6 +131,15 @@ def import_lines(report: ImportReport) -> list[str]:
 def _paragraph(text: str) -> list[str]:
     first, *rest = _wrapped(text, _COLUMNS)
     return [first.strip(), *rest]
+
+
+def copy_lines(found: NearDuplicates) -> list[str]:
+    """Say what a search for near copies found."""
+    return _paragraph(
+        f"near copies: {len(found.pairs):,} of {found.compared:,} memories repeat an earlier one "
+        f"and are hidden behind it; {found.kept_apart:,} look alike and differ in a number, a date "
+        "or a negation: kept"
+    )
 
 
 def finding_lines(found: Iterable[Finding]) -> list[str]:
