@@ -55,6 +55,7 @@ from recalltune.production.golden import (
     ancestor,
     recallnest,
     recallnest_arms,
+    recallnest_import,
     recallnest_state,
 )
 from recalltune.production.golden.group import Golden
@@ -273,6 +274,8 @@ WRONG_PRIMITIVES: list[tuple[ModuleType, str, Callable[..., Any], str]] = [
     (recallnest_gate, "is_trivial", lambda right: not right, "query_gates"),
     (recallnest_gate, "has_exact_token", lambda right: not right, "query_gates"),
     (recallnest_arms, "in_scope", np.logical_not, "scope_match"),
+    (recallnest_import, "chunk_spans", lambda right: right[1:], "chunk_document"),
+    (recallnest_import, "survivors", lambda right: right[:-1], "batch_internal_dedup"),
     (recallnest_state, "tier_move", lambda right: (right + 1) % 3, "tier_change"),
     (recallnest_state, "core_minimum", lambda right: (right[0] + 1, right[1]), "tier_homeostasis"),
     (ancestor, "composite_tier_move", lambda right: (right + 1) % 3, "ancestor_decay_engine"),

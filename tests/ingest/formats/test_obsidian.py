@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalltune import store
-from recalltune.errors import SourceError
-from recalltune.ingest import ingest
+from recalltune.errors import ParameterError, SourceError
+from recalltune.ingest import ingest, vault_as_connector
 from recalltune.ingest.note_marks import read_marks, tag_of_link, unique_tags
 
 
@@ -127,6 +127,7 @@ def test_the_title_is_the_front_matters_then_the_first_heading_then_the_file_nam
         ("a.md", "created: 2026-01-02\nupdated: 2026-03-01", us(2026, 1, 2), us(2026, 3, 1)),
         ("a.md", "created: 2026-01-02\nmodified: 2026-01-01", us(2026, 1, 2), us(2026, 1, 2)),
         ("a.md", "updated: 2026-03-01", None, us(2026, 3, 1)),
+        ("a.md", "date: 2026-05-02\nknownAt: 2026-01-03", us(2026, 5, 2), us(2026, 1, 3)),
         ("a.md", "date: Friday\ncreated: 2026-01-02", us(2026, 1, 2), us(2026, 1, 2)),
         ("a.md", "mood: calm", None, None),
         ("daily/2026-05-14.md", "created: 2026-05-13", us(2026, 5, 14), us(2026, 5, 14)),
@@ -359,3 +360,84 @@ def test_tags_beyond_a_thousand_are_counted(lab, vault):
     report = ingest(lab, vault(**{"a.md": text}))
     assert len(notes_of(lab)["obsidian:a.md"]["tags"]) == 1000
     assert "tag beyond the first 1,000 of a note, not kept: 500" in report.notices
+
+
+ROUND_TRIP = {
+    "Work notes/q2.md": """---
+title: Q2
+tags: [meeting]
+created: 2026-04-13T10:00:00+02:00
+updated: 2026-05-01
+category: facts
+importance: 0.75
+origin: owner
+tier: core
+pinned: true
+validUntil: 2027-01-01
+status: in progress
+---
+# Agenda
+see [[Team Goals]] #q2""",
+    "private.md": "---\ntoldAt: null\nscope: me\n---\nsecret",
+    "told.md": "---\ntold_at: 2026-05-02T08:00:00Z\n---\ntold",
+    "old.md": "---\nstatus: superseded\nby: 'obsidian:told.md'\nat: 2026-05-03\n---\nold words",
+    "gone.md": "---\nstatus: retracted\nretracted_at: 2026-05-03\nreason: wrong\n---\ngone",
+    "only a heading.md": "# Buy milk",
+    "brackets.md": "[not a title] body",
+    "2026-05-14.md": "a day\u2028with a strange line end",
+    "cron/nightly.md": "done",
+}
+
+
+def test_a_vault_and_its_connector_file_give_the_same_memories(lab, vault, tmp_path):
+    folder = vault(**ROUND_TRIP, **{"broken.md": "---\na: *x\n---\nlost"})
+    out = tmp_path / "out" / "vault.json"
+    export = vault_as_connector(folder, out, produced_at=datetime(2026, 6, 1, tzinfo=UTC))
+    assert (export.records, dict(export.dropped)) == (
+        len(ROUND_TRIP),
+        {"note whose front matter cannot be read": 1},
+    )
+    ingest(lab, folder)
+    other = store.open(tmp_path / "other.duckdb")
+    report = ingest(other, out)
+    assert report.frame.select("format", "kept", "dropped").rows() == [
+        ("connector_v1", len(ROUND_TRIP), 0)
+    ]
+    direct, by_file = notes_of(lab), notes_of(other)
+    assert len(direct) == len(ROUND_TRIP)
+    assert by_file == direct
+    added = {"contentHash"}
+    for memory_id, meta in meta_of(other).items():
+        assert {key: meta[key] for key in meta.keys() - added} == meta_of(lab)[memory_id]
+
+
+def test_the_connector_file_of_a_vault_is_the_same_bytes_each_time_and_private(vault, tmp_path):
+    folder = vault(**ROUND_TRIP)
+    outs = [tmp_path / name for name in ("a.json", "b.json")]
+    for out in outs:
+        vault_as_connector(folder, out, produced_at=datetime(2026, 6, 1, tzinfo=UTC), batch_id="b1")
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert outs[0].stat().st_mode & 0o777 == 0o600
+    payload = json.loads(outs[0].read_text(encoding="utf-8"))
+    head = {key: value for key, value in payload.items() if key != "records"}
+    assert head == {
+        "version": "connector-v1",
+        "source": "obsidian",
+        "scope": "vault:src",
+        "batchId": "b1",
+        "producedAt": "2026-06-01T00:00:00+00:00",
+    }
+    [record] = [one for one in payload["records"] if one["id"] == "obsidian:Work notes/q2.md"]
+    assert (record["title"], record["text"]) == ("Q2", "# Agenda\nsee [[Team Goals]] #q2")
+    assert record["timestamp"] == "2026-04-13T08:00:00+00:00"
+    assert record["sourceMetadata"]["knownAt"] == "2026-05-01T00:00:00+00:00"
+    assert (record["categoryHint"], record["importanceHint"]) == ("entities", 0.75)
+
+
+def test_a_vault_is_written_only_with_a_zone_and_from_a_folder(vault, tmp_path):
+    with pytest.raises(ParameterError, match="produced_at needs a time zone"):
+        vault_as_connector(vault(), tmp_path / "o.json", produced_at=datetime(2026, 6, 1))  # noqa: DTZ001
+    with pytest.raises(ParameterError, match="folder must be a folder"):
+        vault_as_connector(
+            tmp_path / "no", tmp_path / "o", produced_at=datetime(2026, 6, 1, tzinfo=UTC)
+        )

@@ -12,6 +12,7 @@ from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.formats import FORMATS
 from recalltune.ingest.importing import ingest
 from recalltune.ingest.report import ImportReport
+from recalltune.ingest.vault_out import VaultExport, vault_as_connector
 
 __all__ = [
     "CATEGORY_HINTS",
@@ -21,6 +22,8 @@ __all__ = [
     "ImportReport",
     "Sample",
     "Source",
+    "VaultExport",
     "detect",
     "ingest",
+    "vault_as_connector",
 ]

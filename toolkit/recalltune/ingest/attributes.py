@@ -72,6 +72,8 @@ class Attributes:
     scope: str | None = None
     at: datetime | None = None
     """Event time the item itself names."""
+    known_at: datetime | None = None
+    """When it was known, if that is not when it happened."""
     gated: bool = False
     told_at: datetime | None = None
     meta: dict[str, Any] = field(default_factory=dict)
@@ -80,7 +82,13 @@ class Attributes:
 
     def telling(self) -> Attributes:
         """What a record that is left out says all the same: whether and when it was told."""
-        return Attributes(scope=self.scope, at=self.at, gated=self.gated, told_at=self.told_at)
+        return Attributes(
+            scope=self.scope,
+            at=self.at,
+            known_at=self.known_at,
+            gated=self.gated,
+            told_at=self.told_at,
+        )
 
 
 def read_attributes(raw: Mapping[str, Any], notes: Counter[str]) -> Attributes:
@@ -135,6 +143,8 @@ def _take(found: Attributes, name: str, key: str, value: Any, notes: Counter[str
         found.gated = True
         if not _not_told(value):
             found.told_at = read_moment(value, notes, what=key)
+    elif name == "known_at":
+        found.known_at = read_moment(value, notes, what=key)
     elif name == "category":
         found.fields[name] = category_of(value, notes)
     elif name == "tags":

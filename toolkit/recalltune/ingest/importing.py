@@ -241,6 +241,8 @@ class _Writer:
 
     def write(self) -> None:
         """Write all rows that wait; files that were read to their end are closed."""
+        for file in self._open:
+            file.parsed.seal()
         held = Holdings.of(self._con, [file.parsed for file in self._open])
         rows: list[Row] = []
         for file in self._open:

@@ -7,7 +7,7 @@ there once, with both files as its origin.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -216,7 +216,7 @@ def _merge_memories(parsed: Parsed, file: str, held: Holdings) -> int:
     for memory_id, claims in mine.items():
         others = [other for other in held.claims[memory_id] if other.span.file != file]
         settled = held.settle(memory_id)
-        for claim in claims:
+        for place, claim in enumerate(claims):
             if claim.memory.turn_id is not None:
                 # A turn's memory goes where its turn goes; it is not a record of its own.
                 parsed.claims += [claim] if claim.memory.turn_id in new_turns else []
@@ -224,12 +224,16 @@ def _merge_memories(parsed: Parsed, file: str, held: Holdings) -> int:
                 continue
             elif claim in settled.refused:
                 _demote(parsed, claim, _TAKEN)
+            elif _unchanged(claim, settled, before=[*others, *claims[:place]]):
+                shared += 1
+                _demote(parsed, claim, "unchanged by its contentHash")
             elif any(_repeats(claim, other) for other in others):
                 shared += 1
                 _demote(parsed, claim, "memory another file holds")
             else:
                 parsed.claims.append(claim)
         _note(parsed, claims, others, settled)
+        _note_batches(parsed, claims, others)
     return shared
 
 
@@ -255,15 +259,43 @@ def _note(
         )
 
 
+def _note_batches(parsed: Parsed, claims: Sequence[Claim], others: Sequence[Claim]) -> None:
+    """Count records of a batch that another file brought before: sent again, or changed."""
+    for claim in (claim for claim in claims if _batch(claim) is not None):
+        sent = [other for other in others if _batch(other) == _batch(claim)]
+        if any(_repeats(claim, other) for other in sent):
+            parsed.notes["record of a batch that another file brought, not imported twice"] += 1
+        elif sent:
+            parsed.notes["batchId of another file with other content, read as a statement"] += 1
+
+
+def _batch(claim: Claim) -> tuple[str, Any] | None:
+    batch = claim.memory.meta.get("batchId")
+    return None if batch is None or claim.withheld else (claim.memory.source, batch)
+
+
+def _unchanged(claim: Claim, settled: Settled, *, before: Sequence[Claim]) -> bool:
+    """Whether a record says, by its ``contentHash``, what was said of its version before."""
+    if claim.content is None:
+        return False
+    version = next((version for version in settled.versions if claim in version), [])
+    return any(
+        other.content == claim.content
+        and _repeats(claim, other, but={"event_at", "known_at"})
+        and other in version
+        for other in before
+    )
+
+
 def _version(claim: Claim) -> tuple[object, ...]:
     return claim.span.known_at, claim.span.text_hash, claim.span.scope
 
 
-def _repeats(one: Claim, other: Claim) -> bool:
+def _repeats(one: Claim, other: Claim, *, but: Set[str] = frozenset()) -> bool:
     """Whether two records say the same; where they stand, and what no ranking reads, aside."""
     return (
         one.withheld == other.withheld
-        and _alike(one.span, other.span, but={"file", "also_in"})
+        and _alike(one.span, other.span, but={"file", "also_in", *but})
         and _alike(one.memory, other.memory, but={"meta"})
     )
 

@@ -50,7 +50,7 @@ def note_attributes(values: Mapping[str, Any], notes: Counter[str]) -> Attribute
 
 
 def note_moments(
-    values: Mapping[str, Any], stated: datetime | None, path: str, notes: Counter[str]
+    values: Mapping[str, Any], found: Attributes, path: str, notes: Counter[str]
 ) -> tuple[datetime | None, datetime | None]:
     """When a note happened, and from when on it is known to have said what it says.
 
@@ -58,8 +58,8 @@ def note_moments(
     ----------
     values
         Front matter.
-    stated
-        Event time its attributes name.
+    found
+        Its attributes; the times they name go first.
     path
         Path inside the vault.
     notes
@@ -73,8 +73,8 @@ def note_moments(
         return next(filter(None, read), None)
 
     day = dated_name(path_parts(path)[-1], notes)
-    at = stated or first("date") or day or first(*_CREATED)
-    return at, max(filter(None, (at, first(*_CHANGED))), default=None)
+    at = found.at or first("date") or day or first(*_CREATED)
+    return at, found.known_at or max(filter(None, (at, first(*_CHANGED))), default=None)
 
 
 def note_tags(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from recalltune.ingest.attributes import Attributes
+from recalltune.ingest.redact import redact, redact_value
 from recalltune.store import (
     Access,
     LedgerHop,
@@ -24,6 +25,9 @@ from recalltune.store import (
 __all__ = ["Claim", "Drop", "Parsed", "Settings", "claim_of"]
 
 SessionKind = Literal["interactive", "cron", "heartbeat", "subagent"]
+_WORDY = ("query", "title", "gist", "reason", "subject", "project", "tags", "meta", "expectations")
+"""Columns with words of the source beside its texts."""
+R = TypeVar("R", bound=Row)
 _EXAMPLES = 5
 _REASONS = 100
 _ORIGIN = {"user": "owner", "assistant": "agent"}
@@ -67,6 +71,12 @@ class Claim:
         """Whether it says that the text was never told."""
         return self.span.gated and self.span.told_at is None
 
+    @property
+    def content(self) -> str | None:
+        """What the source calls its content; the same again says that the text is unchanged."""
+        content = self.memory.meta.get("contentHash")
+        return content if isinstance(content, str) else None
+
 
 def claim_of(
     memory_id: str,
@@ -82,7 +92,10 @@ def claim_of(
     edits: bool = False,
     withheld: bool = False,
 ) -> Claim:
-    """Memory with the attributes found for it: it happened and was known ``at`` one instant."""
+    """Memory with the attributes found for it.
+
+    It happened ``at`` one instant, and was known from then on unless its attributes say otherwise.
+    """
     memory = Memory(
         memory_id=memory_id,
         text_hash=text_hash,
@@ -96,7 +109,7 @@ def claim_of(
         text_hash=text_hash,
         scope=scope,
         event_at=at,
-        known_at=at,
+        known_at=found.known_at or at,
         gated=found.gated,
         told_at=found.told_at,
         file=file,
@@ -170,11 +183,16 @@ class Parsed:
         self.drop(reason, line)
 
     def text(self, text: str) -> str:
-        """Hash of a text, which is stored with the file's rows."""
+        """Hash of a text, which is stored with the file's rows, without its secrets."""
+        text = redact(text, self.redacted)
         key = text_hash(text)
         self.texts[key] = text
         self._chars += len(text)
         return key
+
+    def hash_of(self, text: str) -> str:
+        """Hash that `text` would give, of a text that is left out and stored nowhere."""
+        return text_hash(redact(text, Counter()))
 
     def say(
         self,
@@ -313,6 +331,26 @@ class Parsed:
     def _rows(self) -> tuple[list[Any], ...]:
         others = (self.witnessed, self.accesses, self.others)
         return self.turns, self.claims, self.searches, *others
+
+    def seal(self) -> None:
+        """Take secrets out of what stands beside the texts, before the rows are written."""
+        self.claims = [self._sealed_claim(claim) for claim in self.claims]
+        self.searches = [self._sealed(row) for row in self.searches]
+        self.witnessed = [self._sealed(row) for row in self.witnessed]
+        self.others = [self._sealed(row) for row in self.others]
+
+    def _sealed_claim(self, claim: Claim) -> Claim:
+        memory = self._sealed(claim.memory)
+        return claim if memory is claim.memory else replace(claim, memory=memory)
+
+    def _sealed(self, row: R) -> R:
+        """The row itself where nothing of it is secret."""
+        clean = {}
+        for name in _WORDY:
+            value = getattr(row, name, None)
+            if value and (made := redact_value(value, self.redacted)) is not value:
+                clean[name] = made
+        return row.with_(**clean) if clean else row
 
     def drain(self) -> None:
         """Forget the rows, which were written; the account goes on."""

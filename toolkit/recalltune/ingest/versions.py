@@ -7,7 +7,7 @@ that took files in one by one, or lost some, equals one made from those that are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,6 +36,8 @@ class Settled:
     """Records whose text cannot be ordered beside the others."""
     findings: frozenset[str]
     """Where records disagree, in words, with the rule that decided."""
+    versions: list[list[Claim]] = field(default_factory=list)
+    """The records of each version."""
 
 
 def settle(claims: Sequence[Claim]) -> Settled:
@@ -43,21 +45,24 @@ def settle(claims: Sequence[Claim]) -> Settled:
 
     One text at one time in one scope is a version, whatever else its records say. Its telling is
     the `strictest` of what is said of its instant, whatever the text, and of its text wherever
-    that is said not to be told. The newest version that was told speaks for the memory, by its
-    newest record: the one stated last, else the one whose status changed last, else the more
-    final status, else the last by file name and line.
+    that is said not to be told. A text whose source calls it unchanged, by the ``contentHash`` of
+    the version before it, is of that version. The newest version that was told speaks for the
+    memory, by its newest record: the one stated last, else the one whose status changed last, else
+    the more final status, else the last by file name and line.
     """
     readable = [claim for claim in claims if not claim.withheld]
     versions, refused = _versions(readable)
     if not versions:
         return Settled(None, [], refused, frozenset())
+    versions = _changes(versions)
     findings: set[str] = set()
     told = [(version, _span(version, claims, findings)) for version in versions]
     # What an untold version says of layer, salience or title must not show beside a told text.
     speaking = [pair for pair in told if not _untold(pair[1])] or told
     newest, _ = max(speaking, key=lambda pair: _in_time(pair[1]))
     memory = _state(newest, findings)
-    return Settled(memory, stacked([span for _, span in told]), refused, frozenset(findings))
+    spans = stacked([span for _, span in told])
+    return Settled(memory, spans, refused, frozenset(findings), versions)
 
 
 def settle_turn(said: Sequence[Turn]) -> tuple[Turn, list[Turn]]:
@@ -117,6 +122,27 @@ def _versions(claims: Sequence[Claim]) -> tuple[list[list[Claim]], list[Claim]]:
     return list(versions.values()), refused
 
 
+def _changes(versions: Sequence[list[Claim]]) -> list[list[Claim]]:
+    """Versions in time; one whose source says that it is as the one before goes into that one."""
+    changes: list[list[Claim]] = []
+    for version in sorted(versions, key=lambda version: _in_time(version[0].span)):
+        dated = bool(changes) and changes[-1][0].span.known_at is not None
+        if dated and _content(changes[-1]) & _content(version):
+            changes[-1] = [*changes[-1], *version]
+        else:
+            changes.append(version)
+    return changes
+
+
+def _content(version: Sequence[Claim]) -> set[tuple[Any, ...]]:
+    """What the sources say is in a version; the text beside its hash, which alone may be wrong."""
+    return {
+        (content, claim.span.text_hash, claim.span.scope)
+        for claim in version
+        if (content := claim.content) is not None
+    }
+
+
 def _by_right(claim: Claim) -> tuple[Any, ...]:
     """Who holds an id: what cannot be an edit comes first, then who said so first."""
     can_edit = claim.edits and claim.span.known_at is not None
@@ -126,7 +152,8 @@ def _by_right(claim: Claim) -> tuple[Any, ...]:
 
 def _span(version: Sequence[Claim], claims: Sequence[Claim], findings: set[str]) -> MemorySpan:
     first = version[0].span
-    at_once = [claim for claim in claims if claim.span.known_at == first.known_at]
+    instants = {claim.span.known_at for claim in version}
+    at_once = [claim for claim in claims if claim.span.known_at in instants]
     same_text = [claim for claim in claims if claim.span.text_hash == first.text_hash]
     silenced = any(claim.silent for claim in same_text)
     about = at_once + [claim for claim in same_text if silenced and claim not in at_once]

@@ -68,6 +68,7 @@ from recalltune.rank.overlap import blend_views, content_words, word_overlap
 from recalltune.rank.query_gates import has_exact_token, is_trivial
 from recalltune.rank.quota import Selection
 from recalltune.rank.quota import select as quotas
+from recalltune.rank.repeats import survivors
 from recalltune.rank.salience import (
     access_boost,
     evolution_score,
@@ -199,6 +200,7 @@ __all__ = [  # noqa: RUF022 - reading order: from text to list
     "version_rank",
     "best_versions",
     "cosine_matrix",
+    "survivors",
     # places
     "quotas",
     "Selection",

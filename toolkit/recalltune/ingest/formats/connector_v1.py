@@ -5,6 +5,12 @@ from the beginning and has no age. The same id in a later payload, with a later 
 another text, is a new version of the memory; the same text at the same time says more of the same
 version, and ``producedAt`` tells which payload is the later one.
 
+Hints are mapped (`CATEGORY_HINTS`; ``importanceHint`` is the salience) and stay in ``meta`` as they
+were written, with ``contentHash``, ``batchId`` and what `sourceMetadata` holds beyond a memory's
+attributes. The ``contentHash`` of the version before says that a text is unchanged: it is no new
+version. A ``batchId`` that another file has is counted, as sent again or as changed; the records
+decide, in whatever order the files come.
+
 References
 ----------
 RecallNest, ``docs/connector-spec.md``.
@@ -12,12 +18,13 @@ RecallNest, ``docs/connector-spec.md``.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from recalltune.errors import SourceError
+from recalltune.errors import SourceError, nearest
 from recalltune.ingest.attributes import (
     Attributes,
     category_of,
@@ -30,12 +37,17 @@ from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.json_source import json_document
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Claim, Parsed, Settings, claim_of
-from recalltune.store import text_hash
 
 __all__ = ["FORMAT"]
 
 VERSION = "connector-v1"
-_REQUIRED = ("version", "source", "scope", "producedAt")
+_REQUIRED = ("source", "scope", "producedAt")
+_KEYS = ("version", *_REQUIRED, "batchId", "records")
+_HINTS = ("categoryHint", "importanceHint", "contentHash")
+_RECORD_KEYS = ("id", "text", "title", "tags", "timestamp", "sourceMetadata", *_HINTS)
+_UNKNOWN_KEYS = 20
+_META_BYTES = 256 * 2**10
+_META_LEVELS = 32
 
 
 def _read(source: Source, parsed: Parsed) -> None:
@@ -53,6 +65,7 @@ def _read(source: Source, parsed: Parsed) -> None:
     head = _checked(json_document(source.path, file, parsed), file)
     produced = read_moment(head["producedAt"], parsed.notes, what="producedAt")
     payload = _Payload(head, produced, file, settings, parsed)
+    payload.note_unknown(head, _KEYS, "top-level")
     for number, record in enumerate(head["records"], start=1):
         claim = _claim(record, payload, number)
         if isinstance(claim, str):
@@ -74,6 +87,18 @@ class _Payload:
     file: str
     settings: Settings
     parsed: Parsed
+    unknown: set[str] = field(default_factory=set)
+    """Keys that the format does not have, as far as they are named in the notes."""
+
+    def note_unknown(self, given: dict[str, Any], known: tuple[str, ...], where: str) -> None:
+        """Count the keys of an object that the format does not have."""
+        for key in given.keys() - set(known):
+            name = repr(key[:40])
+            if name not in self.unknown and len(self.unknown) >= _UNKNOWN_KEYS:
+                name = "of another name"
+            else:
+                self.unknown.add(name)
+            self.parsed.notes[f"{where} key {name} unknown, not used"] += 1
 
 
 def _checked(payload: Any, file: str) -> dict[str, Any]:
@@ -81,12 +106,19 @@ def _checked(payload: Any, file: str) -> dict[str, Any]:
         msg = f"{file}:1: a connector payload must be a JSON object, got {type(payload).__name__}"
         raise SourceError(msg)
     version = payload.get("version")
-    if version != VERSION:
-        msg = f"{file}:1: version must be {VERSION!r}, got {str(version)[:80]!r}"
+    if version is None:
+        msg = f"{file}:1: version is missing; a connector payload must name it: {VERSION!r}"
         raise SourceError(msg)
-    lacking = [key for key in _REQUIRED if not isinstance(payload.get(key), str)]
-    if not isinstance(payload.get("records"), list):
-        lacking.append("records")
+    if version != VERSION:
+        said = str(version)[:80]
+        msg = f"{file}:1: version must be {VERSION!r}, got {said!r}; {nearest(said, [VERSION])}"
+        raise SourceError(msg)
+    records = payload.get("records")
+    if records is not None and not isinstance(records, list):
+        msg = f"{file}:1: records must be a list, got {type(records).__name__}"
+        raise SourceError(msg)
+    lacking = [key for key in _REQUIRED if not _is_text(payload.get(key))]
+    lacking += ["records"] if records is None else []
     if lacking:
         msg = f"{file}:1: a connector payload must have {', '.join(lacking)} (text, records a list)"
         raise SourceError(msg)
@@ -111,8 +143,11 @@ def _claim(record: Any, payload: _Payload, number: int) -> Claim | str:
     if found.problem:
         return found.problem
     fields = found.fields
+    payload.note_unknown(record, _RECORD_KEYS, "record")
     if title := _title(record):
         fields["title"] = title
+    elif record.get("title") not in (None, ""):
+        notes["title is no text, not used"] += 1
     if record.get("categoryHint") is not None:
         fields["category"] = category_of(record["categoryHint"], notes)
     if record.get("importanceHint") is not None:
@@ -120,12 +155,36 @@ def _claim(record: Any, payload: _Payload, number: int) -> Claim | str:
     if record.get("tags") is not None:
         fields["tags"] = tags_of(record["tags"], notes)
     fields["layer"] = fields.get("layer") or payload.settings.layer or "log"
-    found.meta |= {
-        key: source[key]
-        for key, source in (("contentHash", record), ("batchId", payload.head))
-        if source.get(key) is not None
-    }
+    found.meta = _meta(found.meta, record, payload)
     return _said(record, payload, number, found)
+
+
+def _meta(rest: dict[str, Any], record: dict[str, Any], payload: _Payload) -> dict[str, Any]:
+    """What no ranking reads, as it was written: what is left of the metadata, hints and ids."""
+    notes = payload.parsed.notes
+    if len(json.dumps(rest)) > _META_BYTES or not _within(rest, _META_LEVELS):
+        limit = f"{_META_BYTES // 2**10} KiB or {_META_LEVELS} levels"
+        notes[f"sourceMetadata of more than {limit}, left out"] += 1
+        rest = {}
+    own = {key: record[key] for key in _HINTS if record.get(key) is not None}
+    own |= {"batchId": batch} if (batch := payload.head.get("batchId")) is not None else {}
+    for key in ("contentHash", "batchId"):
+        if key in own and not _is_text(own[key]):
+            notes[f"{key} is no text, not used"] += 1
+            del own[key]
+    hidden = own.keys() & rest.keys()
+    notes["key of sourceMetadata that the record has itself, not used"] += len(hidden)
+    return rest | own
+
+
+def _within(value: Any, levels: int) -> bool:
+    """Whether a value is nested no deeper than so many levels."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels >= 0 and all(_within(one, levels - 1) for one in inner)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
 
 
 def _silence(record: Any, payload: _Payload, number: int) -> list[Claim]:
@@ -162,7 +221,7 @@ def _said(
     )
     return claim_of(
         record["id"],
-        text_hash(text) if withheld else parsed.text(text),
+        parsed.hash_of(text) if withheld else parsed.text(text),
         found,
         scope=found.scope or payload.settings.scope or payload.head["scope"],
         at=at or found.at,
@@ -177,7 +236,7 @@ def _said(
 
 def _title(record: dict[str, Any]) -> str | None:
     title = record.get("title")
-    return title if isinstance(title, str) and title.strip() else None
+    return title if _is_text(title) else None
 
 
 def _note_times(claim: Claim, produced: datetime | None, parsed: Parsed) -> None:
@@ -188,9 +247,10 @@ def _note_times(claim: Claim, produced: datetime | None, parsed: Parsed) -> None
 
 def _fits(sample: Sample) -> float:
     document = sample.document
-    return float(
-        isinstance(document, dict) and str(document.get("version", "")).startswith("connector")
-    )
+    if not isinstance(document, dict):
+        return 0.0
+    named = str(document.get("version", "")).startswith("connector")
+    return float(named or {*_REQUIRED, "records"} <= document.keys())
 
 
 FORMAT = Format(

@@ -24,7 +24,6 @@ from recalltune.ingest.markdown_shape import MARKDOWN_SUFFIXES, is_agent_memory,
 from recalltune.ingest.moments import dated_name
 from recalltune.ingest.parsed import Parsed, claim_of
 from recalltune.ingest.reader import read_document
-from recalltune.store import text_hash
 
 __all__ = ["FORMAT"]
 
@@ -33,7 +32,7 @@ _BRACES = re.compile(r"\{#([^\s{}]{1,200})((?:[^{}]){0,2000})\}$")
 _PAIR = re.compile(r'([A-Za-z_]\w{0,40})=(?:"([^"]*)"|(\S+))')
 _LEADING_DATE = re.compile(r"[\s*_`(\[]{0,6}(\d{4}-\d{2}-\d{2})(?!\d)")
 _TRAILING_DATE = re.compile(r"[(\[](\d{4}-\d{2}-\d{2})[)\]][.\s]{0,3}$")
-_KEYS = {"at", "by", "importance", "scope", "status", "told_at", *ATTRIBUTE_NAMES}
+_KEYS = {"at", "by", "importance", "known_at", "scope", "status", "told_at", *ATTRIBUTE_NAMES}
 
 
 def _read(source: Source, parsed: Parsed) -> None:
@@ -79,7 +78,7 @@ def _read(source: Source, parsed: Parsed) -> None:
         parsed.claims.append(
             claim_of(
                 own_id or f"md:{stem}#{number}",
-                text_hash(body) if withheld else parsed.text(body),
+                parsed.hash_of(body) if withheld else parsed.text(body),
                 found,
                 scope=found.scope or settings.scope or "global",
                 at=found.at or _moment(block, body, day, number, parsed),
@@ -116,6 +115,7 @@ def _merged(of_file: Attributes, of_item: Attributes) -> Attributes:
         fields=of_file.fields | of_item.fields,
         scope=of_item.scope or of_file.scope,
         at=of_item.at or of_file.at,
+        known_at=of_item.known_at or of_file.known_at,
         gated=of_file.gated or item_gates,
         told_at=of_item.told_at if item_gates else of_file.told_at,
         meta=of_file.meta | of_item.meta,

@@ -38,7 +38,6 @@ from recalltune.ingest.note_fields import (
 from recalltune.ingest.note_marks import heading_of, read_marks
 from recalltune.ingest.parsed import Claim, Parsed, claim_of
 from recalltune.ingest.reader import read_document
-from recalltune.store import text_hash
 
 __all__ = ["FORMAT"]
 
@@ -92,26 +91,29 @@ def _read(source: Source, parsed: Parsed) -> None:
         if may_hold_rule(text):
             parsed.claims.append(_claim("", Attributes(gated=True), place, source, parsed, 1))
         return
-    claim = _remembered(lines[first:], values, place, source, parsed)
+    claim = _remembered(lines, first, values, place, source, parsed)
     parsed.claims += [claim] if claim is not None else []
     parsed.full()
 
 
 def _remembered(
     lines: list[str],
+    first: int,
     values: Mapping[str, Any],
     place: _Place,
     source: Source,
     parsed: Parsed,
 ) -> Claim | None:
-    marks = read_marks(lines)
+    """Memory of a note whose text starts at a line, counted from 0."""
+    marks = read_marks(lines[first:])
     found = note_attributes(values, parsed.notes)
-    at, known_at = note_moments(values, found.at, place.path, parsed.notes)
-    first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+    at, known_at = note_moments(values, found, place.path, parsed.notes)
+    while first < len(lines) and not lines[first].strip():
+        first += 1
     body = "\n".join(lines[first:]).strip()
     if not body:
         parsed.drop("note without a text", 1)
-        found = replace(found.telling(), at=at)
+        found = replace(found.telling(), at=at, known_at=known_at)
         return _claim("", found, place, source, parsed, 1) if found.gated else None
     title = found.fields.get("title") or marks.title or _stem(place.path)
     if heading_of(lines[first]) == (1, title):
@@ -134,11 +136,10 @@ def _remembered(
     if marks.files:
         parsed.notes["picture or other file in a note, not read"] += len(marks.files)
     parsed.keep()
-    claim = _claim(f"[{title}] {body}", replace(found, at=at), place, source, parsed, first + 1)
-    if known_at == at:
-        return claim
-    parsed.notes["note changed after its event: known from the change on"] += 1
-    return replace(claim, span=claim.span.with_(known_at=known_at))
+    if known_at != at:
+        parsed.notes["note changed after its event: known from the change on"] += 1
+    found = replace(found, at=at, known_at=known_at)
+    return _claim(f"[{title}] {body}", found, place, source, parsed, first + 1)
 
 
 def _claim(
@@ -147,7 +148,7 @@ def _claim(
     """Claim of a note; one without a text says no more than what it says of telling."""
     return claim_of(
         place.memory_id,
-        parsed.text(text) if text else text_hash(text),
+        parsed.text(text) if text else parsed.hash_of(text),
         found,
         scope=found.scope or parsed.settings.scope or place.scope,
         at=found.at,

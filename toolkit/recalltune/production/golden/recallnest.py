@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from recalltune.production.golden import recallnest_arms as arms
+from recalltune.production.golden import recallnest_import as taken_in
 from recalltune.production.golden import recallnest_lists as lists
 from recalltune.production.golden import recallnest_scores as scores
 from recalltune.production.golden import recallnest_state as state
@@ -112,4 +113,9 @@ GROUPS: Mapping[str, Golden] = {
     "fusion_weighted": Golden(arms.fused, preset="recallnest-hybrid"),
     "fusion_lists": Golden(arms.fused_lists, preset="recallnest-hybrid"),
     "rerank_lightweight": Golden(arms.rerank, preset="recallnest-hybrid"),
+    "chunk_document": Golden(
+        taken_in.chunks,
+        translated=("production stops after so many pieces and loses the rest: those are compared",),
+    ),
+    "batch_internal_dedup": Golden(taken_in.kept),
 }

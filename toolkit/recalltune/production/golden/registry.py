@@ -19,8 +19,6 @@ GROUPS: Mapping[str, Golden] = {
 }
 
 LATER: Mapping[str, str] = {
-    "chunk_document": "import",
-    "batch_internal_dedup": "import",
     "eval_canary": "choice",
     "eval_retrieval": "choice",
     "r4_quota": "quotas",

@@ -83,7 +83,13 @@ def test_a_record_fills_its_memory_and_the_rest_stays_in_meta(lab, write):
     assert (row["confidence"], row["pinned"], row["session"]) == (1.0, True, "s1")
     assert row["valid_until"] == datetime(2026, 1, 2, tzinfo=UTC)
     assert (row["source"], row["status"]) == ("notes", "current")
-    assert json.loads(row["meta"]) == {"batchId": "b7", "contentHash": "c0ffee", "filePath": "x.md"}
+    assert json.loads(row["meta"]) == {
+        "batchId": "b7",
+        "contentHash": "c0ffee",
+        "categoryHint": "preferences",
+        "importanceHint": 0.75,
+        "filePath": "x.md",
+    }
     assert "accessCount not read: it is derived from accesses as of each query: 1" in report.notices
 
 
@@ -167,7 +173,7 @@ def test_an_importance_outside_its_range_is_counted_and_left_out(lab, write, hin
     assert "importanceHint outside [0, 1], not used: 1" in report.notices
 
 
-@pytest.mark.parametrize("version", ["connector-v2", "connector", None, 1])
+@pytest.mark.parametrize("version", ["connector-v2", "connector", 1])
 def test_an_unknown_version_is_refused_by_name(lab, write, version):
     path = write("c.json", payload(record("r1"), version=version))
     with pytest.raises(SourceError, match=rf"^src/c\.json:1: .*connector-v1.*{version}"):

@@ -1,0 +1,166 @@
+"""Memories to a connector-v1 file, which RecallNest and `ingest` read.
+
+In: rows, with their texts. Out: a file that is there whole or not at all, the same bytes for the
+same rows, of mode 0600. What the format has no field for goes into ``sourceMetadata``, by the names
+that `ingest` reads there, so reading the file gives the rows again.
+
+References
+----------
+RecallNest, ``docs/connector-spec.md``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from recalltune.errors import ContractError, ParameterError
+from recalltune.ingest.attributes import attribute_name, read_attributes
+from recalltune.ingest.reader import MAX_DOCUMENT_BYTES
+from recalltune.store import Memory, MemorySpan
+
+__all__ = ["Stated", "write_connector"]
+
+VERSION = "connector-v1"
+_OF_THE_RECORD = ("categoryHint", "importanceHint", "contentHash", "batchId")
+"""Keys of ``meta`` that came from the record or its payload, and go back there."""
+_NAMED = (
+    ("tier", "tier"),
+    ("origin", "origin"),
+    ("session", "session"),
+    ("project", "project"),
+    ("subject", "subject"),
+    ("gist", "gist"),
+    ("confidence", "confidence"),
+    ("superseded_by", "supersededBy"),
+    ("superseded_at", "supersededAt"),
+    ("retracted_at", "retractedAt"),
+    ("reason", "reason"),
+    ("duplicate_of", "duplicateOf"),
+    ("valid_from", "validFrom"),
+    ("valid_until", "validUntil"),
+)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """One text of one memory, as a record states it."""
+
+    memory: Memory
+    span: MemorySpan
+    text: str
+    """The whole text, with ``[title]`` in front where it has one."""
+
+
+def write_connector(
+    memories: Iterable[Stated],
+    path: str | os.PathLike[str],
+    *,
+    source: str,
+    scope: str,
+    produced_at: datetime,
+    batch_id: str | None = None,
+) -> Path:
+    """Write memories as one connector-v1 payload, and return its path.
+
+    Records are in the order of id and time, so the same memories give the same bytes. A category
+    and a salience are written as hints, in the words of ``meta`` where these are kept there.
+
+    Parameters
+    ----------
+    memories
+        One entry a version; a record has one text for everyone, and a turn it was made of is not
+        written.
+    path
+        The file, new or to be replaced; its folder is there.
+    source, scope
+        Of the payload; a span's scope that is another one is written with its record.
+    produced_at
+        When the payload was made, with a time zone: of two payloads, the later one is heard.
+    batch_id
+        Name of the batch: sent again under it, nothing is imported twice.
+
+    Raises
+    ------
+    ParameterError
+        If a name is blank, the instant has no zone, or the path is a link or no plain file.
+    ContractError
+        If a memory cannot be said in this format: without a text, for one audience only, with a
+        key of ``meta`` that is read as an attribute, or of a record larger than can be read.
+    """
+    for name, value in (("source", source), ("scope", scope), ("batch_id", batch_id)):
+        if value is not None and not value.strip():
+            msg = f"{name} must be text that is not blank, got {value!r}"
+            raise ParameterError(msg)
+    if produced_at.tzinfo is None:
+        msg = f"produced_at needs a time zone, got {produced_at.isoformat()}; such as +00:00"
+        raise ParameterError(msg)
+    ordered = sorted(memories, key=_in_order)
+    payload: dict[str, Any] = {"version": VERSION, "source": source, "scope": scope}
+    payload |= {"batchId": batch_id} if batch_id is not None else {}
+    payload |= {
+        "producedAt": _instant(produced_at),
+        "records": [_record(stated, scope) for stated in ordered],
+    }
+    content = orjson.dumps(payload, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if len(content) > MAX_DOCUMENT_BYTES:
+        msg = f"a payload must be at most {MAX_DOCUMENT_BYTES:,} bytes, got {len(content):,}"
+        raise ContractError(msg)
+    return _put(Path(path), content)
+
+
+def _in_order(stated: Stated) -> tuple[Any, ...]:
+    span = stated.span
+    times = [(at is not None, at.timestamp() if at else 0.0) for at in (span.known_at, span.event_at)]
+    return span.memory_id, *times, span.scope, stated.text
+
+
+def _record(stated: Stated, scope: str) -> dict[str, Any]:
+    memory, span = stated.memory, stated.span
+    if not stated.text.strip() or span.audience != "everyone":
+        what = "has no text" if not stated.text.strip() else f"is for {span.audience!r} only"
+        msg = f"memory {memory.memory_id!r} {what}: connector-v1 cannot say so"
+        raise ContractError(msg)
+    head = f"[{memory.title}] " if memory.title and memory.title.strip() else ""
+    titled = bool(head) and stated.text.startswith(head) and bool(stated.text[len(head) :].strip())
+    record: dict[str, Any] = {
+        "id": memory.memory_id,
+        "text": stated.text[len(head) :] if titled else stated.text,
+        "title": memory.title if titled else None,
+        "categoryHint": memory.meta.get("categoryHint", memory.category),
+        "importanceHint": memory.meta.get("importanceHint", memory.salience),
+        "tags": list(memory.tags) or None,
+        "timestamp": _instant(span.event_at) if span.event_at else None,
+        "contentHash": memory.meta.get("contentHash", span.text_hash),
+        "sourceMetadata": _metadata(stated, scope, titled=titled),
+    }
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def _metadata(stated: Stated, scope: str, *, titled: bool) -> dict[str, Any]:
+    """What the record has no field for; an attribute that is not said is not written."""
+    memory, span = stated.memory, stated.span
+    said: dict[str, Any] = {"layer": memory.layer, "status": memory.status}
+    if memory.title is not None and not titled:
+        said["title"] = memory.title
+    if span.scope != scope:
+        said["scope"] = span.scope
+    if span.known_at != span.event_at:
+        said["knownAt"] = _instant(span.known_at) if span.known_at else None
+    if span.gated:
+        said["toldAt"] = _instant(span.told_at) if span.told_at else None
+    if memory.pinned:
+        said["pinned"] = True
+    for name, key in _NAMED:
+        if (value := getattr(memory, name)) is not None:
+            said[key] = _instant(value) if isinstance(value, datetime) else value
+    rest = {key: value for key, value in memory.meta.items() if key not in _OF_THE_RECORD}
+    return said | rest
