@@ -35,7 +35,7 @@ def test_a_blank_text_has_no_piece(text):
 @pytest.mark.parametrize(
     ("text", "first"),
     [
-        ("One two. Three four, five six", "One two."),  # the blank behind the stop counts as read
+        ("One, two. Three four, five six", "One, two."),  # the blank behind the stop counts as read
         ("甲乙丙丁戊己庚辛壬。癸子丑寅卯辰巳午未申酉戌亥", "甲乙丙丁戊己庚辛壬。"),
         ("no end here\nbut a line goes on", "no end here"),
         ("only words and no end of them", "only words and no"),
@@ -50,7 +50,7 @@ def test_the_last_good_place_before_the_limit_is_where_it_is_cut(text, first):
 
 def test_without_looking_for_sentences_it_is_cut_at_blanks_alone():
     limits = {"max_chars": 12, "overlap_chars": 0, "min_chars": 2}
-    assert pieces("one. two.\nsix seven", semantic=False, **limits)[0] == "one. two.\nsi"[:9]
+    assert pieces("one. two.\nsix seven", semantic=False, **limits)[0] == "one. two."
     assert pieces("one. twosixseven", semantic=False, **limits)[0] == "one."
 
 
@@ -126,7 +126,6 @@ def test_nothing_that_is_not_blank_is_lost_and_nothing_is_too_long(text, limits)
     assert all(text[at] in BLANKS or not text[at].strip() for at in range(len(text)) if at not in covered)
     assert all(0 < end - start <= limits["max_chars"] for start, end in spans)
     assert all(not {text[start], text[end - 1]} & BLANKS for start, end in spans)
-    # In reading order, each reaching further than the one before it or it would say nothing new.
     assert spans == sorted(spans)
 
 
@@ -136,7 +135,7 @@ def test_nothing_that_is_not_blank_is_lost_and_nothing_is_too_long(text, limits)
 )
 def test_pieces_that_are_cut_hold_no_more_lines_than_allowed(lines, most):
     text = "\n".join(lines)
-    spans = chunk_spans(text, max_chars=40, overlap_chars=3, min_chars=1, max_lines=most)
+    spans = chunk_spans(text, max_chars=40, overlap_chars=0, min_chars=1, max_lines=most)
     assert all(text[start:end].count("\n") < most for start, end in spans[:-1])
 
 

@@ -188,7 +188,7 @@ def test_every_line_that_is_not_blank_is_kept_or_dropped(write, lines):
     path = write("s.jsonl", "\n".join(lines))
     parsed = Parsed("claude_code", "src/s.jsonl")
     FORMATS["claude_code"].read(Source(path, "s.jsonl", "src/s.jsonl"), parsed)
-    assert parsed.kept + parsed.dropped == sum(bool(line.strip()) for line in lines)
+    assert parsed.kept + parsed.dropped == sum(bool(line.encode().strip()) for line in lines)
     assert parsed.records == parsed.kept + parsed.dropped
     assert len(parsed.turns) == parsed.kept
 

@@ -406,7 +406,7 @@ def test_a_vault_and_its_connector_file_give_the_same_memories(lab, vault, tmp_p
     direct, by_file = notes_of(lab), notes_of(other)
     assert len(direct) == len(ROUND_TRIP)
     assert by_file == direct
-    added = {"contentHash"}
+    added = {"contentHash", "categoryHint", "importanceHint"}
     for memory_id, meta in meta_of(other).items():
         assert {key: meta[key] for key in meta.keys() - added} == meta_of(lab)[memory_id]
 

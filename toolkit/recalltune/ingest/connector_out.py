@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,13 +24,14 @@ from typing import Any
 import orjson
 
 from recalltune.errors import ContractError, ParameterError
-from recalltune.ingest.attributes import attribute_name, read_attributes
+from recalltune.ingest.attributes import category_of, read_attributes, share_of
+from recalltune.ingest.formats.connector_v1 import VERSION, keeps_metadata
+from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.reader import MAX_DOCUMENT_BYTES
 from recalltune.store import Memory, MemorySpan
 
 __all__ = ["Stated", "write_connector"]
 
-VERSION = "connector-v1"
 _OF_THE_RECORD = ("categoryHint", "importanceHint", "contentHash", "batchId")
 """Keys of ``meta`` that came from the record or its payload, and go back there."""
 _NAMED = (
@@ -110,7 +112,11 @@ def write_connector(
         "producedAt": _instant(produced_at),
         "records": [_record(stated, scope) for stated in ordered],
     }
-    content = orjson.dumps(payload, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    try:
+        content = orjson.dumps(payload, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError as error:
+        msg = f"a memory holds what JSON cannot say: {error}"
+        raise ContractError(msg) from None
     if len(content) > MAX_DOCUMENT_BYTES:
         msg = f"a payload must be at most {MAX_DOCUMENT_BYTES:,} bytes, got {len(content):,}"
         raise ContractError(msg)
@@ -118,16 +124,29 @@ def write_connector(
 
 
 def _in_order(stated: Stated) -> tuple[Any, ...]:
-    span = stated.span
-    times = [(at is not None, at.timestamp() if at else 0.0) for at in (span.known_at, span.event_at)]
-    return span.memory_id, *times, span.scope, stated.text
+    span, memory = stated.span, stated.memory
+    times = [_instant(at) if at else "" for at in (span.known_at, span.event_at)]
+    return memory.memory_id, *times, span.scope, stated.text, memory.model_dump_json()
+
+
+def _unsayable(stated: Stated) -> str | None:
+    """Why a record would not be read as what it is."""
+    span, rest = stated.span, _rest(stated.memory)
+    if not stated.text.strip():
+        return "has no text"
+    if span.audience != "everyone":
+        return f"is for {span.audience!r} only"
+    if span.event_at is not None and span.known_at is None:
+        return "happened at a time and was known always"
+    if misplaced_rule({}, rest) or read_attributes(rest, Counter()).meta != rest:
+        return f"has a key of meta that names an attribute, one of {', '.join(sorted(rest))[:200]}"
+    return None if keeps_metadata(rest) else "has more in meta than is read"
 
 
 def _record(stated: Stated, scope: str) -> dict[str, Any]:
     memory, span = stated.memory, stated.span
-    if not stated.text.strip() or span.audience != "everyone":
-        what = "has no text" if not stated.text.strip() else f"is for {span.audience!r} only"
-        msg = f"memory {memory.memory_id!r} {what}: connector-v1 cannot say so"
+    if (why := _unsayable(stated)) is not None:
+        msg = f"memory {memory.memory_id!r} {why}: connector-v1 cannot say so"
         raise ContractError(msg)
     head = f"[{memory.title}] " if memory.title and memory.title.strip() else ""
     titled = bool(head) and stated.text.startswith(head) and bool(stated.text[len(head) :].strip())
@@ -135,8 +154,8 @@ def _record(stated: Stated, scope: str) -> dict[str, Any]:
         "id": memory.memory_id,
         "text": stated.text[len(head) :] if titled else stated.text,
         "title": memory.title if titled else None,
-        "categoryHint": memory.meta.get("categoryHint", memory.category),
-        "importanceHint": memory.meta.get("importanceHint", memory.salience),
+        "categoryHint": _hint(memory, "categoryHint", memory.category),
+        "importanceHint": _hint(memory, "importanceHint", memory.salience),
         "tags": list(memory.tags) or None,
         "timestamp": _instant(span.event_at) if span.event_at else None,
         "contentHash": memory.meta.get("contentHash", span.text_hash),
@@ -162,5 +181,43 @@ def _metadata(stated: Stated, scope: str, *, titled: bool) -> dict[str, Any]:
     for name, key in _NAMED:
         if (value := getattr(memory, name)) is not None:
             said[key] = _instant(value) if isinstance(value, datetime) else value
-    rest = {key: value for key, value in memory.meta.items() if key not in _OF_THE_RECORD}
-    return said | rest
+    return said | _rest(memory)
+
+
+def _rest(memory: Memory) -> dict[str, Any]:
+    return {key: value for key, value in memory.meta.items() if key not in _OF_THE_RECORD}
+
+
+def _hint(memory: Memory, key: str, value: str | float | None) -> Any:
+    """Hint as it was written, where it stands for the value; else the value."""
+    written, notes = memory.meta.get(key), Counter[str]()
+    category = key == "categoryHint"
+    stands = category_of(written, notes) if category else share_of(written, key, notes)
+    return written if stands == value else value
+
+
+def _instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _put(path: Path, content: bytes) -> Path:
+    """Write a file that is there whole or, after any failure, as it was."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        msg = f"path must be a plain file or a new one, got {path}; give a file name"
+        raise ParameterError(msg)
+    if not path.parent.is_dir():
+        msg = f"path must be in a folder that is there, got {path}"
+        raise ParameterError(msg)
+    # A file made so is of mode 0600.
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+    return path

@@ -38,9 +38,10 @@ from recalltune.ingest.json_source import json_document
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Claim, Parsed, Settings, claim_of
 
-__all__ = ["FORMAT"]
+__all__ = ["FORMAT", "VERSION", "keeps_metadata"]
 
 VERSION = "connector-v1"
+"""The version that is read and written."""
 _REQUIRED = ("source", "scope", "producedAt")
 _KEYS = ("version", *_REQUIRED, "batchId", "records")
 _HINTS = ("categoryHint", "importanceHint", "contentHash")
@@ -162,7 +163,7 @@ def _claim(record: Any, payload: _Payload, number: int) -> Claim | str:
 def _meta(rest: dict[str, Any], record: dict[str, Any], payload: _Payload) -> dict[str, Any]:
     """What no ranking reads, as it was written: what is left of the metadata, hints and ids."""
     notes = payload.parsed.notes
-    if len(json.dumps(rest)) > _META_BYTES or not _within(rest, _META_LEVELS):
+    if not keeps_metadata(rest):
         limit = f"{_META_BYTES // 2**10} KiB or {_META_LEVELS} levels"
         notes[f"sourceMetadata of more than {limit}, left out"] += 1
         rest = {}
@@ -175,6 +176,11 @@ def _meta(rest: dict[str, Any], record: dict[str, Any], payload: _Payload) -> di
     hidden = own.keys() & rest.keys()
     notes["key of sourceMetadata that the record has itself, not used"] += len(hidden)
     return rest | own
+
+
+def keeps_metadata(rest: dict[str, Any]) -> bool:
+    """Whether metadata beyond the attributes is small enough to be kept as it is."""
+    return len(json.dumps(rest)) <= _META_BYTES and _within(rest, _META_LEVELS)
 
 
 def _within(value: Any, levels: int) -> bool:
