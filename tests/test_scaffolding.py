@@ -13,7 +13,7 @@ import tomllib
 import pytest
 from packaging.requirements import Requirement
 
-VERBS = ["demo", "test", "stress", "lab", "check", "notebooks"]
+VERBS = ["demo", "test", "quick", "stress", "lab", "check", "notebooks"]
 VERBS += ["bench", "parity", "results", "docs"]
 
 

@@ -317,7 +317,9 @@ def test_the_use_of_an_untold_memory_and_its_turn_do_not_move_the_default_time(
         assert latest_event_at(con) == 1_767_225_600_000_000  # of u1, not of a1 a day later
 
 
-def test_no_chart_or_page_names_an_untold_target(tmp_path: Path):
+def test_no_chart_or_page_names_an_untold_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # The charts are looked at in the page, as SVG.
+    monkeypatch.setattr("recalltune.report.journey.write_picture", lambda picture, out: out)
     lab = make_lab(
         tmp_path / "lab.duckdb",
         [Note("a", "tea", 0.0), Note("secret-u", "tea hush", 1.0, gated=True)],

@@ -14,7 +14,7 @@ from recalltune.charts.figures import metric
 from small_lab import Ask, Note, make_lab
 
 # One server and one browser: all of it in one worker, in the order written.
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CONFIG = """
 name = "lexical"

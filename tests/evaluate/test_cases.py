@@ -25,18 +25,16 @@ IDS = ("aa11-0000", "aa22-0000", "bb11-0000", "bb11-0000-long", "cc33-0000")
 def lab(tmp_path: Path) -> store.Lab:
     lab = store.open(tmp_path / "lab.duckdb")
     with lab.writing() as con:
-        hashes = store.put_texts(con, list(IDS))
-        for memory_id, text_hash in zip(IDS, hashes, strict=True):
-            told = datetime(2026, 3, 1, tzinfo=UTC)
-            store.insert_rows(
-                con,
-                [
-                    store.Memory(memory_id=memory_id, text_hash=text_hash),
-                    store.MemorySpan(
-                        memory_id=memory_id, text_hash=text_hash, event_at=told, known_at=told
-                    ),
-                ],
+        told = datetime(2026, 3, 1, tzinfo=UTC)
+        rows: list[store.Row] = []
+        for memory_id, text_hash in zip(IDS, store.put_texts(con, list(IDS)), strict=True):
+            rows.append(store.Memory(memory_id=memory_id, text_hash=text_hash))
+            rows.append(
+                store.MemorySpan(
+                    memory_id=memory_id, text_hash=text_hash, event_at=told, known_at=told
+                )
             )
+        store.insert_rows(con, rows)
     return lab
 
 

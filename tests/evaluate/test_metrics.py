@@ -181,7 +181,6 @@ def test_ir_measures_agrees_case_by_case(ours: str, theirs: object, seed: int) -
 
 @pytest.mark.stress
 @pytest.mark.slow
-@pytest.mark.xdist_group("ranx")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("ours", "theirs"),

@@ -14,7 +14,7 @@ import recalltune as rt
 from adapters import collection
 from benchmarks.results import PLAIN_BM25
 
-pytestmark = [pytest.mark.shared, pytest.mark.slow, pytest.mark.xdist_group("figures")]
+pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
 METRICS = ("recall@10", "recall@5", "mrr@10", "map")
 

@@ -25,7 +25,7 @@ from benchmarks.results import (
 )
 from recalltune.rank import PostingIndex
 
-pytestmark = [pytest.mark.shared, pytest.mark.stress, pytest.mark.xdist_group("figures")]
+pytestmark = [pytest.mark.shared, pytest.mark.stress]
 
 
 def value(table: rt.Candidates, config: rt.RankingConfig, metric: str = "map") -> float:

@@ -182,14 +182,14 @@ def test_a_record_stated_earlier_takes_the_id_from_another_text_and_gives_it_bac
 
 
 def test_a_resumed_session_keeps_what_its_own_file_says_of_a_turn(lab, write, fresh_lab):
-    def line(session: str, text: str = "hi") -> dict[str, Any]:
+    def line(session: str, text: str = "hi from house four") -> dict[str, Any]:
         message = {"role": "user", "content": text}
         return {"type": "user", "uuid": "u", "sessionId": session, "message": message}
 
     ingest(lab, write("a.jsonl", [line("one")]), turns_as_memories=True)
     ingest(lab, write("b.jsonl", [line("two")]), turns_as_memories=True)
     assert tables(lab)["turn"]["session_id"].to_list() == ["one"]
-    ingest(lab, write("a.jsonl", [line("one", "other") | {"uuid": "v"}]), turns_as_memories=True)
+    ingest(lab, write("a.jsonl", [line("one", "other words of it") | {"uuid": "v"}]), turns_as_memories=True)
     again = fresh_lab()
     for name in ("b", "a"):
         ingest(again, f"{write('x', '').parent}/{name}.jsonl", turns_as_memories=True)
@@ -200,13 +200,16 @@ def test_a_resumed_session_keeps_what_its_own_file_says_of_a_turn(lab, write, fr
 
 
 RECORDS = st.builds(
-    lambda memory_id, text, at, title, said: (
-        record(text, at=at, **said) | {"id": memory_id, "title": title}
+    lambda memory_id, text, at, title, content, said: (
+        record(text, at=at, **said)
+        | {"id": memory_id, "title": title}
+        | ({"contentHash": content} if content else {})
     ),
     st.sampled_from("ab"),
     st.sampled_from(["tea", "coffee"]),
     st.sampled_from([None, 1, 2]),
     st.sampled_from([None, None, "T"]),
+    st.sampled_from([None, "h1", "h2"]),
     st.fixed_dictionaries(
         {},
         optional={
@@ -221,9 +224,10 @@ RECORDS = st.builds(
     ),
 )
 PAYLOADS = st.builds(
-    lambda records, produced: payload(*records, produced=produced),
+    lambda records, produced, batch: payload(*records, produced=produced) | batch,
     st.lists(RECORDS, max_size=3),
     st.sampled_from([None, 6, 10, 20]),
+    st.sampled_from([{}, {"batchId": "b1"}, {"batchId": "b2"}]),
 )
 STEPS = st.lists(st.tuples(st.sampled_from("xyz"), PAYLOADS), min_size=1, max_size=6)
 

@@ -14,7 +14,7 @@ from recalltune.pipeline.address import get
 from recalltune.production.recallnest_file import import_recallnest
 from recalltune.report.demo import run_demo
 
-pytestmark = [pytest.mark.slow, pytest.mark.model, pytest.mark.xdist_group("demo")]
+pytestmark = [pytest.mark.slow, pytest.mark.model]
 
 
 @pytest.fixture(scope="module")

@@ -64,8 +64,12 @@ def drawings(page: str) -> list[str]:
     return [base64.b64decode(part).decode("utf-8") for part in found]
 
 
-def page_of(story, folder) -> str:
-    return write_journey(story, folder)[0].read_text(encoding="utf-8")
+def page_of(story, folder, *, pngs=False) -> str:
+    """The page; its pictures stand in it as SVG, and the PNGs beside it take half the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not pngs:
+            patch.setattr("recalltune.report.journey.write_picture", lambda picture, out: out)
+        return write_journey(story, folder)[0].read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +81,7 @@ def sheet(written):
 def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     story = made_up.journey(made_up.filled(folder, cases=24, texts=HOSTILE))
-    return page_of(story, folder / "out")
+    return page_of(story, folder / "out", pngs=True)
 
 
 def assert_harmless(page: str) -> None:

@@ -183,7 +183,9 @@ def test_bug_90_an_idle_reader_in_another_process_does_not_block_a_writer(tmp_pa
     assert _finish(notebook).strip() == "1"
 
 
-def test_bug_90_the_lock_error_names_the_process_and_the_way_out(tmp_path: Path):
+def test_bug_90_the_lock_error_names_the_process_and_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     lab = store.open(tmp_path / "lab.duckdb")
     holder = _child(
         """
@@ -196,6 +198,7 @@ def test_bug_90_the_lock_error_names_the_process_and_the_way_out(tmp_path: Path)
         str(lab.path),
     )
     assert _answer(holder) == "held"
+    monkeypatch.setattr("recalltune.store.lab._ATTEMPTS", 2)  # of a hundred, in five seconds
     with pytest.raises(store.LockedError, match=rf"PID {holder.pid}\).*close it there"):
         lab.reading().__enter__()
     _finish(holder)

@@ -16,7 +16,7 @@ from recalltune.report.binding import account_of, binding_lines
 from recalltune.sweep.abstain import abstention
 from recalltune.sweep.leads import leads
 
-pytestmark = [pytest.mark.slow, pytest.mark.model, pytest.mark.xdist_group("bind_presets")]
+pytestmark = [pytest.mark.slow, pytest.mark.model]
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,11 @@ def memories(lab: store.Lab) -> dict[str, dict[str, Any]]:
         return {row["memory_id"]: row for row in store.read_memories(con).to_dicts()}
 
 
+def digest(lab: store.Lab) -> str:
+    with lab.reading() as con:
+        return store.data_digest(con)
+
+
 def reasons(report) -> dict[str, int]:
     return dict(report.dropped.select("reason", "count").iter_rows())
 
@@ -186,6 +191,196 @@ def test_a_payload_without_a_required_key_names_it(lab, write, key):
     del whole[key]
     with pytest.raises(SourceError, match=rf"^src/c\.json:1: .*must have {key}"):
         ingest(lab, write("c.json", whole))
+
+
+def test_a_newer_version_is_told_what_is_accepted(lab, write):
+    path = write("c.json", payload(record("r1"), version="connector-v2"))
+    words = r"version must be 'connector-v1', got 'connector-v2'; nearest: 'connector-v1'"
+    with pytest.raises(SourceError, match=rf"^src/c\.json:1: {words}"):
+        ingest(lab, path)
+
+
+def test_a_payload_without_a_version_is_known_all_the_same_and_told_so(lab, write):
+    whole = payload(record("r1"))
+    del whole["version"]
+    with pytest.raises(SourceError, match=r"^src/c\.json:1: version is missing.*'connector-v1'"):
+        ingest(lab, write("c.json", whole))
+
+
+@pytest.mark.parametrize("records", [{}, "r1", 3])
+def test_records_that_are_no_list_are_refused(lab, write, records):
+    with pytest.raises(SourceError, match=r"^src/c\.json:1: records must be a list, got "):
+        ingest(lab, write("c.json", payload() | {"records": records}))
+
+
+@pytest.mark.parametrize("key", ["source", "scope", "producedAt"])
+def test_a_blank_name_is_no_name(lab, write, key):
+    with pytest.raises(SourceError, match=rf"must have {key}"):
+        ingest(lab, write("c.json", payload(record("r1"), **{key: " "})))
+
+
+def test_keys_the_format_does_not_have_are_counted_by_name_up_to_a_bound(lab, write):
+    odd = {f"key{number:02}": 1 for number in range(30)}
+    whole = payload(record("r1", colour="red"), record("r2", colour="blue"), cursor="x") | odd
+    report = ingest(lab, write("c.json", whole))
+    assert "top-level key 'cursor' unknown, not used: 1" in report.notices
+    unnamed = [notice for notice in report.notices if "of another name" in notice]
+    assert sum(int(notice.rsplit(":", 1)[1]) for notice in unnamed) == 33 - 20
+    assert "colour" not in memories(lab)["r1"]["meta"]
+    report = ingest(lab, write("d.json", payload(record("r1", colour="x"), record("r2"))))
+    assert "record key 'colour' unknown, not used: 1" in report.notices
+
+
+def test_hints_are_kept_as_they_were_written_also_where_they_cannot_be_used(lab, write):
+    row = record("r1", categoryHint="facts", importanceHint="high")
+    ingest(lab, write("c.json", payload(row)))
+    found = memories(lab)["r1"]
+    assert (found["category"], found["salience"]) == ("entities", None)
+    assert json.loads(found["meta"]) == {"categoryHint": "facts", "importanceHint": "high"}
+
+
+def test_metadata_is_kept_as_it_is_nested_and_its_telling_rule_is_read(lab, write):
+    deep = {"frontmatter": {"tags": ["a", {"b": None}], "n": 1.5}, "日本": "語"}
+    ingest(lab, write("c.json", payload(record("r1", sourceMetadata=deep | {"toldAt": None}))))
+    assert json.loads(memories(lab)["r1"]["meta"]) == deep
+    assert spans(lab)["enters_at"].to_list() == [None]
+
+
+def nested(levels: int) -> Any:
+    return {"x": nested(levels - 1)} if levels else 1
+
+
+@pytest.mark.parametrize(
+    ("rest", "kept"),
+    [
+        ({"x": "y" * 200_000}, True),
+        ({"x": "y" * 300_000}, False),
+        (nested(32), True),
+        (nested(33), False),
+    ],
+)
+def test_metadata_is_bounded_and_what_it_says_of_telling_is_heard_in_any_case(
+    lab, write, rest, kept
+):
+    row = record("r1", sourceMetadata=rest | {"toldAt": None}, contentHash="h")
+    report = ingest(lab, write("c.json", payload(row)))
+    assert json.loads(memories(lab)["r1"]["meta"]) == (rest if kept else {}) | {"contentHash": "h"}
+    notice = "sourceMetadata of more than 256 KiB or 32 levels, left out: 1"
+    assert (notice in report.notices) is not kept
+    assert spans(lab)["enters_at"].to_list() == [None]
+
+
+def test_what_a_record_says_itself_wins_over_its_metadata_and_is_counted(lab, write):
+    row = record("r1", contentHash="own", sourceMetadata={"contentHash": "other", "a": 1})
+    report = ingest(lab, write("c.json", payload(row)))
+    assert json.loads(memories(lab)["r1"]["meta"]) == {"contentHash": "own", "a": 1}
+    notice = "key of sourceMetadata that the record has itself, not used: 1"
+    assert notice in report.notices
+
+
+def test_a_title_hash_or_batch_that_is_no_text_is_counted_and_costs_nothing(lab, write):
+    row = record("r1", title=["T"], contentHash=7)
+    report = ingest(lab, write("c.json", payload(row, batchId=9)))
+    assert memories(lab)["r1"]["text"] == "text of r1"
+    assert memories(lab)["r1"]["meta"] == "{}"
+    for what in ("title", "contentHash", "batchId"):
+        assert f"{what} is no text, not used: 1" in report.notices
+
+
+def test_ids_given_twice_in_one_payload_are_copies_versions_or_refused(lab, write):
+    records = [
+        record("r", "one", day=1),
+        record("r", "one", day=1),
+        record("r", "two", day=5),
+        record("r", "three", day=5),
+    ]
+    report = ingest(lab, write("c.json", payload(*records)))
+    assert reasons(report) == {
+        "exact copy of an earlier record": 1,
+        "id taken by another memory, no later time to order them": 1,
+    }
+    assert spans(lab)["text"].to_list() == ["one", "two"]
+
+
+def test_a_batch_sent_again_in_another_file_imports_nothing_twice_and_is_counted(lab, write):
+    ingest(lab, write("a.json", payload(record("r"), record("s"), batchId="b1")))
+    before = digest(lab)
+    report = ingest(lab, write("retry.json", payload(record("r"), record("s"), batchId="b1")))
+    assert reasons(report) == {"memory another file holds": 2}
+    assert report.frame.select("kept", "dropped", "already").rows() == [(0, 2, 2)]
+    notice = "record of a batch that another file brought, not imported twice: 2"
+    assert notice in report.notices
+    assert spans(lab).height == 2
+    assert digest(lab) == before
+
+
+def test_a_batch_of_another_source_is_another_batch(lab, write):
+    ingest(lab, write("a.json", payload(record("r"), batchId="b1")))
+    report = ingest(lab, write("b.json", payload(record("r"), batchId="b1", source="mail")))
+    assert not any("batch" in notice for notice in report.notices)
+
+
+def test_a_batch_sent_again_with_other_content_is_counted_and_the_later_statement_holds(
+    lab, write, tmp_path
+):
+    first = payload(record("r", sourceMetadata={"layer": "log"}), batchId="b1")
+    later = payload(record("r", sourceMetadata={"layer": "user"}), batchId="b1")
+    later["producedAt"] = "2026-02-02T00:00:00Z"
+    files = [write("z.json", first), write("a.json", later)]
+    digests = set()
+    for number, order in enumerate((files, files[::-1])):
+        other = store.open(tmp_path / f"{number}.duckdb")
+        for path in order:
+            report = ingest(other, path)
+        assert memories(other)["r"]["layer"] == "user"
+        notice = "batchId of another file with other content, the later statement holds: 1"
+        assert notice in report.notices
+        digests.add(digest(other))
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_record_with_the_content_hash_that_is_there_is_unchanged_in_any_order(lab, write, turned):
+    first = write("a.json", payload(record("r", "tea", day=1, contentHash="h")))
+    touched = write("b.json", payload(record("r", "tea", day=9, contentHash="h")))
+    ingest(lab, touched if turned else first)
+    report = ingest(lab, first if turned else touched)
+    assert reasons(report) == {"unchanged by its contentHash": 1}
+    assert report.frame.select("kept", "dropped", "already").rows() == [(0, 1, 1)]
+    rows = spans(lab).select("version", "text", "known_at", "leaves_at").rows()
+    assert rows == [(1, "tea", us(1), None)]
+
+
+def test_a_content_hash_that_comes_back_after_another_text_is_a_new_version(lab, write):
+    ingest(lab, write("a.json", payload(record("r", "tea", day=1, contentHash="h1"))))
+    ingest(lab, write("b.json", payload(record("r", "coffee", day=5, contentHash="h2"))))
+    report = ingest(lab, write("c.json", payload(record("r", "tea", day=9, contentHash="h1"))))
+    assert reasons(report) == {}
+    assert spans(lab)["text"].to_list() == ["tea", "coffee", "tea"]
+
+
+def test_a_content_hash_says_nothing_about_another_text_or_without_the_other(lab, write):
+    ingest(lab, write("a.json", payload(record("r", "tea", day=1, contentHash="h"))))
+    report = ingest(lab, write("b.json", payload(record("r", "coffee", day=5, contentHash="h"))))
+    assert reasons(report) == {}
+    ingest(lab, write("c.json", payload(record("r", "coffee", day=9))))
+    assert spans(lab)["text"].to_list() == ["tea", "coffee", "coffee"]
+
+
+def test_an_unchanged_text_may_change_in_what_is_said_of_it(lab, write):
+    ingest(lab, write("a.json", payload(record("r", "tea", day=1, contentHash="h"))))
+    gone = {"status": "retracted", "retractedAt": "2026-01-20T00:00:00Z"}
+    later = payload(record("r", "tea", day=9, contentHash="h", sourceMetadata=gone))
+    report = ingest(lab, write("b.json", later | {"producedAt": "2026-02-02T00:00:00Z"}))
+    assert reasons(report) == {}
+    assert spans(lab).select("version", "known_at", "retracted_at").rows() == [(1, us(1), us(20))]
+
+
+def test_an_unchanged_text_that_is_not_to_be_told_is_hidden_from_then_on_and_before(lab, write):
+    ingest(lab, write("a.json", payload(record("r", "tea", day=1, contentHash="h"))))
+    never = record("r", "tea", day=9, contentHash="h", sourceMetadata={"toldAt": None})
+    ingest(lab, write("b.json", payload(never)))
+    assert spans(lab)["enters_at"].to_list() == [None]
 
 
 def test_a_broken_document_names_the_line(lab, write):

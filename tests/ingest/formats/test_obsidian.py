@@ -391,7 +391,7 @@ see [[Team Goals]] #q2""",
 
 def test_a_vault_and_its_connector_file_give_the_same_memories(lab, vault, tmp_path):
     folder = vault(**ROUND_TRIP, **{"broken.md": "---\na: *x\n---\nlost"})
-    out = tmp_path / "out" / "vault.json"
+    out = tmp_path / "vault.json"
     export = vault_as_connector(folder, out, produced_at=datetime(2026, 6, 1, tzinfo=UTC))
     assert (export.records, dict(export.dropped)) == (
         len(ROUND_TRIP),
@@ -441,3 +441,15 @@ def test_a_vault_is_written_only_with_a_zone_and_from_a_folder(vault, tmp_path):
         vault_as_connector(
             tmp_path / "no", tmp_path / "o", produced_at=datetime(2026, 6, 1, tzinfo=UTC)
         )
+
+
+def test_a_note_of_many_long_headings_still_fits_into_a_record(lab, vault, tmp_path):
+    heading = "# " + "长" * 400
+    folder = vault(**{"a.md": "\n".join([heading] * 500)})
+    out = tmp_path / "o.json"
+    export = vault_as_connector(folder, out, produced_at=datetime(2026, 6, 1, tzinfo=UTC))
+    assert export.notes == {
+        "file of a vault's settings or trash passed over": 1,
+        "headings and aliases of a note too large for a record, left out": 1,
+    }
+    assert ingest(lab, out).frame["kept"].to_list() == [1]

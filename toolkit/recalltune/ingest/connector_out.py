@@ -24,7 +24,7 @@ from typing import Any
 import orjson
 
 from recalltune.errors import ContractError, ParameterError
-from recalltune.ingest.attributes import category_of, read_attributes, share_of
+from recalltune.ingest.attributes import ATTRIBUTE_NAMES, category_of, read_attributes, share_of
 from recalltune.ingest.formats.connector_v1 import VERSION, keeps_metadata
 from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.reader import MAX_DOCUMENT_BYTES
@@ -34,22 +34,9 @@ __all__ = ["Stated", "write_connector"]
 
 _OF_THE_RECORD = ("categoryHint", "importanceHint", "contentHash", "batchId")
 """Keys of ``meta`` that came from the record or its payload, and go back there."""
-_NAMED = (
-    ("tier", "tier"),
-    ("origin", "origin"),
-    ("session", "session"),
-    ("project", "project"),
-    ("subject", "subject"),
-    ("gist", "gist"),
-    ("confidence", "confidence"),
-    ("superseded_by", "supersededBy"),
-    ("superseded_at", "supersededAt"),
-    ("retracted_at", "retractedAt"),
-    ("reason", "reason"),
-    ("duplicate_of", "duplicateOf"),
-    ("valid_from", "validFrom"),
-    ("valid_until", "validUntil"),
-)
+_FIELDS = ("title", "category", "salience", "tags")
+"""Attributes that a record has a field of its own for."""
+_CHANGED = ("superseded_by", "superseded_at", "retracted_at")
 
 
 @dataclass(frozen=True)
@@ -105,14 +92,14 @@ def write_connector(
     if produced_at.tzinfo is None:
         msg = f"produced_at needs a time zone, got {produced_at.isoformat()}; such as +00:00"
         raise ParameterError(msg)
-    ordered = sorted(memories, key=_in_order)
     payload: dict[str, Any] = {"version": VERSION, "source": source, "scope": scope}
     payload |= {"batchId": batch_id} if batch_id is not None else {}
     payload |= {
         "producedAt": _instant(produced_at),
-        "records": [_record(stated, scope) for stated in ordered],
+        "records": [_record(stated, scope) for stated in memories],
     }
     try:
+        payload["records"].sort(key=_in_order)
         content = orjson.dumps(payload, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except orjson.JSONEncodeError as error:
         msg = f"a memory holds what JSON cannot say: {error}"
@@ -123,10 +110,9 @@ def write_connector(
     return _put(Path(path), content)
 
 
-def _in_order(stated: Stated) -> tuple[Any, ...]:
-    span, memory = stated.span, stated.memory
-    times = [_instant(at) if at else "" for at in (span.known_at, span.event_at)]
-    return memory.memory_id, *times, span.scope, stated.text, memory.model_dump_json()
+def _in_order(record: dict[str, Any]) -> tuple[str, str, bytes]:
+    at = record.get("timestamp", "")
+    return record["id"], at, orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
 
 
 def _unsayable(stated: Stated) -> str | None:
@@ -167,20 +153,21 @@ def _record(stated: Stated, scope: str) -> dict[str, Any]:
 def _metadata(stated: Stated, scope: str, *, titled: bool) -> dict[str, Any]:
     """What the record has no field for; an attribute that is not said is not written."""
     memory, span = stated.memory, stated.span
-    said: dict[str, Any] = {"layer": memory.layer, "status": memory.status}
+    said: dict[str, Any] = {"layer": memory.layer}
+    for name in ATTRIBUTE_NAMES:
+        value = getattr(memory, name)
+        if name not in _FIELDS and value != Memory.model_fields[name].default:
+            said[name] = _instant(value) if isinstance(value, datetime) else value
+    if memory.status != "current" or any(getattr(memory, name) for name in _CHANGED):
+        said["status"] = memory.status
     if memory.title is not None and not titled:
         said["title"] = memory.title
     if span.scope != scope:
         said["scope"] = span.scope
-    if span.known_at != span.event_at:
-        said["knownAt"] = _instant(span.known_at) if span.known_at else None
+    if span.known_at is not None and span.known_at != span.event_at:
+        said["knownAt"] = _instant(span.known_at)
     if span.gated:
         said["toldAt"] = _instant(span.told_at) if span.told_at else None
-    if memory.pinned:
-        said["pinned"] = True
-    for name, key in _NAMED:
-        if (value := getattr(memory, name)) is not None:
-            said[key] = _instant(value) if isinstance(value, datetime) else value
     return said | _rest(memory)
 
 
@@ -197,7 +184,7 @@ def _hint(memory: Memory, key: str, value: str | float | None) -> Any:
 
 
 def _instant(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return at.astimezone(UTC).isoformat()
 
 
 def _put(path: Path, content: bytes) -> Path:

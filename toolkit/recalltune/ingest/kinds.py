@@ -14,7 +14,7 @@ from typing import Literal
 
 from recalltune.ingest.moments import dated_name
 
-__all__ = ["KINDS", "NOT_MEMORIES", "Kind", "Rule", "kind_of", "path_parts"]
+__all__ = ["KINDS", "NOT_MEMORIES", "Kind", "Rule", "SessionKind", "kind_of", "path_parts"]
 
 SessionKind = Literal["interactive", "cron", "heartbeat", "subagent"]
 

@@ -266,7 +266,9 @@ def _note_batches(parsed: Parsed, claims: Sequence[Claim], others: Sequence[Clai
         if any(_repeats(claim, other) for other in sent):
             parsed.notes["record of a batch that another file brought, not imported twice"] += 1
         elif sent:
-            parsed.notes["batchId of another file with other content, read as a statement"] += 1
+            parsed.notes[
+                "batchId of another file with other content, the later statement holds"
+            ] += 1
 
 
 def _batch(claim: Claim) -> tuple[str, Any] | None:

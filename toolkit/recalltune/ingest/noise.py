@@ -28,7 +28,7 @@ _WIDE_RANGES = (
 _NOTHING = frozenset(
     ("(no content)", "(no response)", "no response requested.", "no_reply", "heartbeat_ok")
 )
-_INTERRUPTED = ("[request interrupted by user", "[用户中断")
+_INTERRUPTED = "[request interrupted by user"
 _ERRORS = ("api error:", "api error (", "request timed out", "connection error.")
 _WHOLE_ERRORS = frozenset(
     (
@@ -78,6 +78,7 @@ _TOKEN = re.compile(r"[a-z0-9]+|\w")
 _PHRASES = frozenset(
     tuple(_TOKEN.findall(phrase)) for line in _BARE.splitlines() for phrase in line.split("/")
 ) - {()}
+_BARE_CHARS = 400
 _LONGEST = max(map(len, _PHRASES))
 _NO_APOSTROPHES = str.maketrans("", "", "'’")
 
@@ -121,13 +122,13 @@ def noise_reason(text: str, role: str) -> str | None:
         return "API error"
     least = _LEAST.get(role, _LEAST_OTHERS)
     arguments = _given_to_command(said)
-    if arguments is not None and width(arguments) <= least:
+    if arguments is not None and _is_short(arguments, least):
         return "command or its output"
     if not any(map(str.isalnum, said)):
         return "punctuation or emoji only"
     if _is_bare(said):
         return "greeting or acknowledgement"
-    return "too short" if width(said) <= least else None
+    return "too short" if _is_short(said, least) else None
 
 
 def width(text: str) -> int:
@@ -144,6 +145,10 @@ def width(text: str) -> int:
         return len(text)
     wide = sum(any(low <= one <= high for low, high in _WIDE_RANGES) for one in text)
     return len(text) + (_WIDE - 1) * wide
+
+
+def _is_short(text: str, least: int) -> bool:
+    return len(text) <= least and width(text) <= least
 
 
 def _is_error(said: str, folded: str) -> bool:
@@ -175,7 +180,9 @@ def _given_to_command(said: str) -> str | None:
 
 
 def _is_bare(said: str) -> bool:
-    """Whether there is nothing in it but phrases of the table."""
+    """Whether there is nothing in it but phrases of the table; a long text is never bare."""
+    if len(said) > _BARE_CHARS:
+        return False
     tokens = _TOKEN.findall(said.casefold().translate(_NO_APOSTROPHES))
     at = 0
     while at < len(tokens):

@@ -7,9 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
 from recalltune.ingest.attributes import Attributes
+from recalltune.ingest.chunks import chunk_spans
+from recalltune.ingest.injected import take_injected
+from recalltune.ingest.kinds import Kind, SessionKind, kind_of
+from recalltune.ingest.noise import noise_reason
 from recalltune.ingest.redact import redact, redact_value
 from recalltune.store import (
     Access,
@@ -24,7 +29,6 @@ from recalltune.store import (
 
 __all__ = ["Claim", "Drop", "Parsed", "Settings", "claim_of"]
 
-SessionKind = Literal["interactive", "cron", "heartbeat", "subagent"]
 _WORDY = ("query", "title", "gist", "reason", "subject", "project", "tags", "meta", "expectations")
 """Columns with words of the source beside its texts."""
 R = TypeVar("R", bound=Row)
@@ -154,6 +158,10 @@ class Parsed:
     _chars: int = 0
     _hops: int = 0
 
+    @cached_property
+    def _kind(self) -> Kind:
+        return kind_of(self.file)
+
     @property
     def dropped(self) -> int:
         """Records left out."""
@@ -206,7 +214,7 @@ class Parsed:
         line: int | None,
         raw: bytes | str,
         scope: str,
-        session_kind: SessionKind = "interactive",
+        session_kind: SessionKind | None = None,
         sidechain: bool = False,
         parts: Mapping[str, int] | None = None,
         remembered: bool = False,
@@ -232,7 +240,8 @@ class Parsed:
         scope
             Scope, unless the caller of `ingest` named one.
         session_kind
-            ``interactive``, ``cron``, ``heartbeat`` or ``subagent``.
+            ``interactive``, ``cron``, ``heartbeat`` or ``subagent``; default: what the path says
+            (`kind_of`), else interactive.
         sidechain
             A side conversation, which is read on request only and makes no memories.
         parts
@@ -252,18 +261,36 @@ class Parsed:
         if occurrence > 1:
             self.notes["same id, different record: kept under an occurrence number"] += 1
             turn_id = f"{turn_id}~{occurrence}"
+        counts = {**parts} if parts else {"text": 1}
+        if role != "assistant" and not remembered:
+            found = take_injected(text)
+            for number, block in enumerate(found.blocks, start=1):
+                counts["injected"] = counts.get("injected", 0) + 1
+                if block.ids:
+                    query = found.text or block.kind
+                    self.searched(
+                        f"{turn_id}#{number}",
+                        query=query,
+                        asked_at=said_at,
+                        shown=block.ids,
+                        scores=block.scores,
+                        scope=scope,
+                    )
+            text = found.text if found.blocks else text
+            if not text:
+                self.drop("injected", line or 1)
+                return False
         if said_at is None:
             self.notes["turn without a usable time"] += 1
         if sidechain:
             self.notes["side conversation turn, kept apart (sidechain)"] += 1
         self.keep()
-        counts = {**parts} if parts else {"text": 1}
         for kind, count in counts.items():
             self.parts[kind] += count
         turn = Turn(
             turn_id=turn_id,
             session_id=session,
-            session_kind=session_kind,
+            session_kind=session_kind or self._kind.session_kind or "interactive",
             seq=seq,
             role=role,
             text_hash=self.text(text),
@@ -276,8 +303,10 @@ class Parsed:
             meta={"parts": dict(sorted(counts.items()))},
         )
         self.turns.append(turn)
-        if remembered or (self.settings.turns_as_memories and not sidechain):
-            self.claims.append(self._remembered(turn))
+        if remembered:
+            self.claims.append(self._remembered(turn, turn_id, turn.text_hash))
+        elif self.settings.turns_as_memories and not sidechain:
+            self._remember(turn, text)
         self.full()
         return True
 
@@ -374,19 +403,33 @@ class Parsed:
         self._said[turn_id] = [*seen, digest]
         return len(seen) + 1
 
-    def _remembered(self, turn: Turn) -> Claim:
+    def _remember(self, turn: Turn, text: str) -> None:
+        """Make memories of what a turn said, unless it is noise; a long one is cut into several."""
+        if reason := noise_reason(text, turn.role):
+            self.notes[f"turn not made a memory: {reason}"] += 1
+            return
+        spans = chunk_spans(text)
+        if len(spans) == 1:
+            self.claims.append(self._remembered(turn, turn.turn_id, turn.text_hash))
+            return
+        self.notes["turn cut into several memories"] += 1
+        for number, (start, end) in enumerate(spans, start=1):
+            key = self.text(text[start:end])
+            self.claims.append(self._remembered(turn, f"{turn.turn_id}#{number}", key))
+
+    def _remembered(self, turn: Turn, memory_id: str, text_hash: str) -> Claim:
         """Memory that says what a turn said, known from the moment it was said."""
         said_by = Attributes(
             {
-                "layer": self.settings.layer or "log",
-                "origin": _ORIGIN.get(turn.role),
+                "layer": self.settings.layer or self._kind.layer or "log",
+                "origin": self._kind.origin or _ORIGIN.get(turn.role),
                 "turn_id": turn.turn_id,
                 "session": turn.session_id,
             }
         )
         return claim_of(
-            turn.turn_id,
-            turn.text_hash,
+            memory_id,
+            text_hash,
             said_by,
             scope=turn.scope,
             at=turn.said_at,

@@ -49,7 +49,7 @@ def _read(source: Source, parsed: Parsed) -> None:
         parsed.say(
             uuid if isinstance(uuid, str) and uuid else f"cc:{source.file}#{line.number}",
             session=f"{session}/{agent}" if agent else session,
-            session_kind="subagent" if sidechain else "interactive",
+            session_kind="subagent" if sidechain else None,
             seq=place,
             role=role,
             text=text,
