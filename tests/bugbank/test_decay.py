@@ -29,7 +29,8 @@ NOON = 1_772_366_400  # 2026-03-01T12:00:00Z, in seconds
 
 
 def record(memory_id: str, text: str = "tea", **fields: Any) -> dict[str, Any]:
-    return {"id": memory_id, "text": text, **fields}
+    # What two records say letter by letter is shown once.
+    return {"id": memory_id, "text": f"{text} {memory_id}", **fields}
 
 
 def imported(lab: Lab, folder: Path, *records: dict[str, Any]) -> tuple[str, ...]:

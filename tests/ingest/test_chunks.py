@@ -40,7 +40,10 @@ def test_a_blank_text_has_no_piece(text):
         ("no end here\nbut a line goes on", "no end here"),
         ("only words and no end of them", "only words and no"),
         ("x" * 30, "x" * 20),
-        ("Oh. thisisonelongword12345678", "Oh. thisisonelongwor"),  # a stop before eight is too early
+        (
+            "Oh. thisisonelongword12345678",
+            "Oh. thisisonelongwor",
+        ),  # a stop before eight is too early
         ("a b c d e f g h i j k.l m n", "a b c d e f g h i j"),  # a stop at 21 is too late
     ],
 )
@@ -123,7 +126,9 @@ TEXTS = st.text(st.sampled_from("ab。. \n\r\u3000\x85") | st.characters(), max_
 def test_nothing_that_is_not_blank_is_lost_and_nothing_is_too_long(text, limits):
     spans = chunk_spans(text, **limits)
     covered = {at for start, end in spans for at in range(start, end)}
-    assert all(text[at] in BLANKS or not text[at].strip() for at in range(len(text)) if at not in covered)
+    assert all(
+        text[at] in BLANKS or not text[at].strip() for at in range(len(text)) if at not in covered
+    )
     assert all(0 < end - start <= limits["max_chars"] for start, end in spans)
     assert all(not {text[start], text[end - 1]} & BLANKS for start, end in spans)
     assert spans == sorted(spans)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from recalltune import store
 from recalltune.errors import SourceError
-from recalltune.ingest import FORMATS, Source, codex_calls, detect, ingest
+from recalltune.ingest import FORMATS, Source, detect, ingest
 from recalltune.ingest.codex_pairs import WAITING, Message, Pairs
 from recalltune.ingest.parsed import Parsed
 
@@ -375,30 +375,51 @@ def test_a_damaged_record_costs_only_itself(lab, write):
     }
 
 
-def test_a_search_of_the_memory_is_kept_with_its_question_and_time(lab, write, monkeypatch):
-    asked: list[tuple[str, str]] = []
+HIT = {"id": "a1b2c3d4", "text": "tea", "score": 0.9}
 
-    def found(tool_name: str, result_text: str):
-        asked.append((tool_name, result_text))
-        return (("m1", "m2"), (0.9, 0.5)) if "memory" in tool_name else None
 
-    monkeypatch.setattr(codex_calls, "search_results", found)
-    call = {"type": "function_call", "call_id": "c1", "name": "mcp__x__search_memory"}
+@pytest.mark.parametrize(
+    "output",
+    [
+        pytest.param(json.dumps({"results": [HIT]}), id="JSON"),
+        pytest.param(json.dumps([HIT]), id="list"),
+        pytest.param("1  a1b2c3d4 90%   cc   2026-03-16 vector", id="lines"),
+        pytest.param(
+            json.dumps({"content": [{"type": "text", "text": json.dumps({"results": [HIT]})}]}),
+            id="parts in text",
+        ),
+        pytest.param([{"type": "input_text", "text": json.dumps([HIT])}], id="parts"),
+        pytest.param({"content": json.dumps([HIT]), "success": True}, id="content"),
+        pytest.param(
+            json.dumps({"output": json.dumps([HIT]), "metadata": {"exit_code": 0}}), id="output"
+        ),
+    ],
+)
+def test_a_search_of_the_memory_is_kept_with_its_question_time_and_hits(lab, write, output):
+    call = {"type": "function_call", "call_id": "c1", "name": "mcp__mine__search_memory"}
     call["arguments"] = json.dumps({"query": "tea", "limit": 2})
-    result = {"content": [{"type": "text", "text": "m1 and m2"}]}
-    answer = {"type": "function_call_output", "call_id": "c1", "output": json.dumps(result)}
+    answer = {"type": "function_call_output", "call_id": "c1", "output": output}
     other = {"type": "custom_tool_call", "call_id": "c2", "name": "apply_patch", "input": "x"}
-    done = {"type": "custom_tool_call_output", "call_id": "c2", "output": "done"}
-    lost = {"type": "function_call_output", "call_id": "c9", "output": "of no call"}
+    done = {"type": "custom_tool_call_output", "call_id": "c2", "output": json.dumps([HIT])}
+    lost = {"type": "function_call_output", "call_id": "c9", "output": output}
     items = [line("response_item", one, 3) for one in (call, other, done, answer, lost)]
     report = ingest(lab, write("r.jsonl", [head(), item("user", "hi"), *items]))
-    assert asked == [("apply_patch", "done"), ("mcp__x__search_memory", "m1 and m2")]
     with lab.reading() as con:
         [search] = store.read_search_log(con).to_dicts()
     assert (search["query_id"], search["query"]) == (f"codex:{OWN}:c1", "tea")
-    assert (search["shown"], search["scores"]) == (["m1", "m2"], [0.9, 0.5])
-    assert search["asked_at"] == (1_770_000_003) * 10**6
+    assert (search["shown"], search["scores"]) == (["a1b2c3d4"], [0.9])
+    assert search["asked_at"] == 1_770_000_003 * 10**6
+    assert said(lab) == [("user", "hi")]
     assert "search of the memory, kept in the search log: 1" in report.notices
+
+
+def test_a_search_whose_question_is_too_long_is_kept_and_counted(lab, write):
+    call = {"type": "function_call", "call_id": "c1", "name": "search_memory"}
+    call["arguments"] = json.dumps({"query": "t" * 10_000})
+    answer = {"type": "function_call_output", "call_id": "c1", "output": json.dumps([HIT])}
+    items = [line("response_item", one) for one in (call, answer)]
+    report = ingest(lab, write("r.jsonl", [head(), item("user", "hi"), *items]))
+    assert "search of the memory whose question cannot be read: 1" in report.notices
 
 
 KINDS = st.sampled_from(["session_meta", "response_item", "event_msg", "compacted", "message"])

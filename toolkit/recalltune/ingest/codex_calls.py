@@ -6,21 +6,15 @@ shows memories.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from recalltune.ingest.injected import search_results
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import decode_json
-
-try:
-    from recalltune.ingest.injected import search_results
-except ImportError:  # INTERIM
-
-    def search_results(tool_name: str, result_text: str):
-        return None
-
 
 __all__ = ["CALLS", "OUTPUTS", "Calls"]
 
@@ -29,6 +23,7 @@ CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _WAITING = 256
 _LONGEST_QUESTION = 10_000
+_PARTS = ("text", "input_text", "output_text")
 _QUESTIONS = ("query", "q", "question", "text")
 
 
@@ -59,9 +54,11 @@ class Calls:
             found = search_results(name, _text(item.get("output")))
             if found is not None:
                 ids, scores = found
+                if not (query := _query(question)):
+                    parsed.notes["search of the memory whose question cannot be read"] += 1
                 parsed.searched(
                     f"{self.format}:{session}:{call_id}",
-                    query=_query(question),
+                    query=query,
                     asked_at=read_moment(asked_at, parsed.notes, what="timestamp"),
                     shown=ids,
                     scores=scores,
@@ -82,10 +79,11 @@ def _text(output: Any) -> str:
         if isinstance(value, dict) and isinstance(value.get(key), str | list):
             value = value[key]
     if isinstance(value, list):
-        texts = [part.get("text") for part in value if isinstance(part, dict)]
-        if any(isinstance(text, str) for text in texts):
-            return "\n".join(text for text in texts if isinstance(text, str))
-    return value if isinstance(value, str) else str(output or "")
+        parts = [part for part in value if isinstance(part, dict) and part.get("type") in _PARTS]
+        value = "\n".join(str(part.get("text")) for part in parts) if parts else value
+    if isinstance(value, str):
+        return value
+    return output if isinstance(output, str) else json.dumps(output)
 
 
 def _decoded(text: str) -> Any:

@@ -229,6 +229,7 @@ class _Writer:
         self._tally = tally
         self._watch = watch
         self._open: list[_File] = []
+        self._rows = 0
 
     def open(self, file: _File) -> None:
         """Take up a file; from now on its rows are written with those of the others."""
@@ -236,7 +237,8 @@ class _Writer:
 
     def write_if_many(self) -> None:
         """Write if the rows that wait are enough to be worth it."""
-        if sum(file.parsed.waiting for file in self._open) >= _GROUP_ROWS:
+        self._rows += self._open[-1].parsed.waiting
+        if self._rows >= _GROUP_ROWS:
             self.write()
 
     def write(self) -> None:
@@ -264,6 +266,7 @@ class _Writer:
         for file in self._open:
             file.parsed.drain()
         self._open = [file for file in self._open if not file.whole]
+        self._rows = 0
         for file in self._open:
             self._watch.inside(file.parsed.bytes_read)
 

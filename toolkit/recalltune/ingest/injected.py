@@ -7,75 +7,32 @@ shows. An import that kept such blocks would remember what was recalled as if it
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recalltune.ingest.memory_lines import (
-    Shown,
-    is_list_line,
-    is_recall_line,
-    shown_in_lines,
-    shown_in_records,
-)
+from recalltune.ingest.memory_blocks import REMINDER, find_blocks, may_hold_blocks
+from recalltune.ingest.memory_lines import Shown, shown_in_lines, shown_in_records
 from recalltune.ingest.reader import decode_json
 
 __all__ = ["Block", "Injected", "search_results", "take_injected"]
 
-REMINDER, MEMORIES, HEADED, LISTED = "system reminder", "memory tag", "memory header", "memory list"
-_TAGS = {
-    "system-reminder": REMINDER,
-    "system_reminder": REMINDER,
-    **dict.fromkeys(
-        (
-            "relevant-memories",
-            "relevant_memories",
-            "recalled-memories",
-            "recalled_memories",
-            "retrieved-memories",
-            "retrieved_memories",
-            "memory-context",
-            "memory_context",
-            "memory-recall",
-            "memory_recall",
-            "memos_context",
-            "memories",
-            "memory",
-        ),
-        MEMORIES,
-    ),
-}
-# Also an element of other people's XML: alone on its line, without attributes, and closed.
-_WEAK = ("memory", "memories")
-_TAG = re.compile(
-    rf"<(/?)({'|'.join(sorted(_TAGS, key=len, reverse=True))})(\s[^<>\n]{{0,200}})?>",
-    re.IGNORECASE | re.ASCII,
-)
-_TITLES = (
-    "relevant memories",
-    "recalled memories",
-    "retrieved memories",
-    "memory recall",
-    "相关记忆",
-    "相关记忆召回",
-    "记忆召回",
-)
-_AFTER_TITLE = ("", ":", "：", "(", "（", " (", " （", " -", " —", " ·")
-_BRACKETS = (
-    *(f"[{title}]" for title in _TITLES),
-    *(f"【{title}】" for title in _TITLES),
-    "【结论层】",
-    "【结论层 ·",
-    "【流水层】",
-    "【流水层 ·",
-)
-_FENCES = ("```", "~~~")
 # Two blank lines: what stood around a block must not grow together into another one.
 _SEAM = "\n\n\n"
+# What is left of tags that were nested across each other may be a block again.
+_PASSES = 4
+
+Result = tuple[tuple[str, ...], tuple[float, ...]]
+"""Ids, best first, and a score for each or none."""
 
 _TOOLS = frozenset(
-    ("search_memory", "memory_search", "search_memories", "memory_recall", "recall_memory", "recall")
+    (
+        "search_memory",
+        "memory_search",
+        "search_memories",
+        "memory_recall",
+        "recall_memory",
+        "recall",
+    )
 )
 _EMPTY = ("no results found", "no relevant memories found", "no memories found", "没有找到相关记忆")
 
@@ -103,15 +60,21 @@ class Injected:
 
 
 def take_injected(text: str) -> Injected:
-    """Take blocks of memories and system reminders out of a text.
+    r"""Take blocks of memories and system reminders out of a text.
 
-    Taken are: a tag of the table with its end, wherever it stands; a tag at the start of a line
-    that is never closed, to the next blank line after which the list does not go on; a header of
-    the table with what follows, which is a list, or after a header in brackets else a paragraph;
-    lines such as ``· MEMORY.md [e5f6g7h8] ×0.79 …``. Between a tag and its end there may be no
-    other opening of it. Left are: what stands in a fenced block, a tag right behind a backtick, and
-    ``<memory>`` inside a line, with attributes, or unclosed. All rules look at lines without their
-    outer blanks; a line goes on after a block as a new line.
+    Taken are:
+
+    - a tag of the table, such as ``<relevant-memories>``, to its first end, wherever it stands;
+      inside a line only if no fenced block begins before that end;
+    - a tag at the start of a line that is never closed, to the next blank line after which no list
+      goes on;
+    - a header of the table with the list below it; after a header in brackets, such as
+      ``【记忆召回】``, a paragraph will do;
+    - lines such as ``· MEMORY.md [e5f6g7h8] ×0.79 …`` without any header.
+
+    Left are what stands in a fenced block, a tag right behind a backtick, and ``<memory>`` unless
+    it is alone on its line, without attributes, and closed. A line that goes on after a block
+    counts as a new one.
 
     Parameters
     ----------
@@ -121,7 +84,8 @@ def take_injected(text: str) -> Injected:
     Returns
     -------
     Injected
-        The remains and the blocks hold every word of the text. Taking again takes nothing.
+        The remains and the blocks hold every word of the text. Taking again takes nothing, unless
+        tags are nested across each other more than a few times.
 
     Examples
     --------
@@ -130,20 +94,26 @@ def take_injected(text: str) -> Injected:
     >>> found.text, found.blocks[0].kind, found.blocks[0].scores
     ('And coffee?', 'memory tag', (0.71,))
     """
-    spans = list(_spans(text))
-    if not spans:
-        return Injected(text.strip(), ())
-    edges = [0, *(edge for _, *span in spans for edge in span), len(text)]
-    pieces = [text[a:b].strip() for a, b in zip(edges[::2], edges[1::2], strict=True)]
     blocks: list[Block] = []
-    for kind, start, end in spans:
-        told = text[start:end].strip()
-        shown = Shown() if kind == REMINDER else shown_in_lines(told)
-        blocks.append(Block(kind, told, shown.ids, shown.scores))
-    return Injected(_SEAM.join(filter(None, pieces)), tuple(blocks))
+    for _ in range(_PASSES):
+        places = list(find_blocks(text)) if may_hold_blocks(text) else []
+        if not places:
+            break
+        edges = [0, *(edge for _, *place in places for edge in place), len(text)]
+        pieces = [text[a:b].strip() for a, b in zip(edges[::2], edges[1::2], strict=True)]
+        blocks += [_block(kind, text[start:end].strip()) for kind, start, end in places]
+        text = _SEAM.join(filter(None, pieces))
+    return Injected(text.strip(), tuple(blocks))
 
 
-def search_results(tool_name: str, result_text: str) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
+def _block(kind: str, text: str) -> Block:
+    shown = Shown() if kind == REMINDER else shown_in_lines(text)
+    return Block(kind, text, shown.ids, shown.scores)
+
+
+def search_results(
+    tool_name: str, result_text: str
+) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
     """Ids and scores that a search of the memory returned; None if that is not what it is.
 
     Parameters
@@ -181,136 +151,3 @@ def search_results(tool_name: str, result_text: str) -> tuple[tuple[str, ...], t
             return None if shown is None else (shown.ids, shown.scores)
     shown = shown_in_lines(told)
     return (shown.ids, shown.scores) if shown.ids else None
-
-
-@dataclass(frozen=True)
-class _Tag:
-    start: int
-    after: int
-    kind: str
-    weak: bool
-    end: int | None
-    """Where the block ends that it opens; None if it is never closed."""
-
-
-def _tags(text: str) -> list[_Tag]:
-    """Opening tags in order, each with the end it has."""
-    found: list[_Tag] = []
-    ends: dict[str, int | None] = {}
-    for tag in reversed(list(_TAG.finditer(text))):
-        name = tag[2].lower()
-        if tag[1]:
-            ends[name] = tag.end()
-        else:
-            weak = name in _WEAK
-            if not (weak and tag[3]):
-                found.append(_Tag(tag.start(), tag.end(), _TAGS[name], weak, ends.get(name)))
-            ends[name] = None
-    return found[::-1]
-
-
-def _spans(text: str) -> Iterator[tuple[str, int, int]]:
-    """Kind and place of each block."""
-    tags = _tags(text)
-    starts = [tag.start for tag in tags]
-    at, fence = 0, ""
-    while at < len(text):
-        end = _line_end(text, at)
-        line = text[at:end].strip()
-        if fence or line.startswith(_FENCES):
-            fence = _fence_after(line, fence)
-            at = end + 1
-            continue
-        block = _headed(text, at, line) or _listed(text, at, line)
-        if block is None:
-            within = tags[bisect_left(starts, at) : bisect_left(starts, end)]
-            block = next(filter(None, (_tagged(text, at, end, tag) for tag in within)), None)
-        if block is None:
-            at = end + 1
-        else:
-            yield block
-            at = block[2]
-
-
-def _tagged(text: str, at: int, end: int, tag: _Tag) -> tuple[str, int, int] | None:
-    """The block a tag opens on the line [at, end)."""
-    if text[tag.start - 1 : tag.start] == "`":
-        return None
-    first = not text[at : tag.start].strip() if tag.weak or tag.end is None else True
-    if tag.weak and (tag.end is None or text[tag.after : end].strip()):
-        return None
-    if not first:
-        return None
-    stop = tag.end if tag.end is not None else _paragraph_end(text, end)
-    return tag.kind, tag.start, stop
-
-
-def _headed(text: str, at: int, line: str) -> tuple[str, int, int] | None:
-    """The block under a header: a list, or after one in brackets else a paragraph."""
-    bracketed = line[:40].lower().startswith(_BRACKETS)
-    if not bracketed and not _is_title(line):
-        return None
-    end = _line_end(text, at)
-    following = end + 1
-    if not text[following : _line_end(text, following)].strip():
-        following = _line_end(text, following) + 1
-    if is_list_line(text[following : _line_end(text, following)]):
-        return HEADED, at, _list_end(text, following)
-    return (HEADED, at, _paragraph_end(text, end)) if bracketed else None
-
-
-def _is_title(line: str) -> bool:
-    title = line[:80].lstrip("#")
-    level = len(line[:80]) - len(title)
-    if not 1 <= level <= 6 or not title.startswith(" "):
-        return False
-    title = title.strip().lower()
-    rest = next((title.removeprefix(one) for one in _TITLES if title.startswith(one)), None)
-    return rest is not None and (not rest or rest.startswith(_AFTER_TITLE[1:]))
-
-
-def _listed(text: str, at: int, line: str) -> tuple[str, int, int] | None:
-    return (LISTED, at, _list_end(text, at)) if is_recall_line(line) else None
-
-
-def _list_end(text: str, at: int) -> int:
-    """End of the list that begins at ``at``: its items, and lines set in or marked ``↳``."""
-    stop = at
-    while at < len(text):
-        end = _line_end(text, at)
-        line = text[at:end]
-        if line.strip():
-            if not (is_list_line(line) or line.startswith(("  ", "\t")) or line.startswith("↳")):
-                return stop
-            stop = end
-        elif not is_list_line(text[end + 1 : _line_end(text, end + 1)]):
-            return stop
-        at = end + 1
-    return stop
-
-
-def _paragraph_end(text: str, at: int) -> int:
-    """End of the paragraph, and of the list that goes on after its blank line."""
-    stop = at
-    at += 1
-    while at < len(text):
-        end = _line_end(text, at)
-        if text[at:end].strip():
-            stop = end
-        elif not is_list_line(text[end + 1 : _line_end(text, end + 1)]):
-            return stop
-        at = end + 1
-    return stop
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return end if end >= 0 else len(text)
-
-
-def _fence_after(line: str, fence: str) -> str:
-    """Mark of the fenced block that is open after this line."""
-    if fence:
-        closed = line.startswith(fence) and not line.strip(fence[0])
-        return "" if closed else fence
-    return line[: len(line) - len(line.lstrip(line[0]))]

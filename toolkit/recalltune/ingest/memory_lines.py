@@ -1,8 +1,8 @@
 """Which memories a block of text or a search result shows, and with what scores.
 
-In: lines as memory plugins write them, or the JSON a search tool returns. Out: ids and scores in the
-order shown, which is best first. Only what is visible is taken; production shows some ids cut to
-eight characters, and they stay as they are shown.
+In: lines as memory plugins write them, or the JSON a search tool returns. Out: ids and scores in
+the order shown, which is best first. Only what is visible is taken; production shows some ids cut
+to eight characters, and they stay as they are shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ID = (
 _SCORE = r"[01](?:\.\d{1,17})?"
 # dsh-auto-memory:  · MEMORY.md [e5f6g7h8] ×0.79 text
 _TIMES = re.compile(
-    rf"[·•✗]\s{{0,4}}[^\[\]\n]{{0,200}}\[([A-Za-z0-9_.:-]{{4,64}})\]\s{{0,2}}[×x]({_SCORE})(?![\d.])"
+    rf"[·•✗]\s{{0,4}}[^\[\]\n]{{0,200}}\[([A-Za-z0-9_.:-]{{4,64}})\] {{0,2}}[×x]({_SCORE})(?![\d.])"
 )
 # RecallNest:  1  a1b2c3d4 91%   cc …   and   1. a1b2c3d4 | 91% | cc …
 _ROW = re.compile(rf"#?\d{{1,4}}[.)]?\s{{1,4}}({_ID})\s{{1,4}}(?:\|\s?)?(\d{{1,3}})%")

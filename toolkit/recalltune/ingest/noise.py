@@ -65,14 +65,15 @@ ok / okay / k / kk / sure / yes / yep / yeah / yup / yes please / no / nope / na
 right / correct / exactly / agreed / fine / great / cool / nice / perfect / awesome / excellent
 good / very good / good job / great job / nice work / well done / done / understood / noted
 got it / gotcha / i see / makes sense / sounds good / looks good / looks good to me / lgtm
-that works / all good / go ahead / go on / proceed / continue / please continue / keep going / please
+that works / all good / go ahead / go on / proceed / continue / please continue / keep going
+please
 你好 / 您好 / 你好呀 / 嗨 / 哈喽 / 哈啰 / 大家好 / 早 / 早上好 / 早安 / 上午好 / 中午好 / 午安
 下午好 / 晚上好 / 晚安 / 在吗 / 再见 / 拜拜 / 回头见
 谢谢 / 谢谢你 / 谢谢您 / 谢谢啦 / 多谢 / 谢啦 / 感谢 / 非常感谢 / 辛苦了 / 不客气 / 没事 / 没关系
 好 / 好的 / 好吧 / 好嘞 / 好滴 / 好呀 / 好啊 / 行 / 行吧 / 可以 / 可以的 / 没问题 / 没有问题 / 收到
 明白 / 明白了 / 了解 / 了解了 / 知道了 / 我知道了 / 懂了 / 嗯 / 哦 / 噢 / 呃 / 啊 / 对 / 对的 / 是
-是的 / 不是 / 不用 / 不用了 / 不 / 很好 / 太好了 / 太棒了 / 不错 / 棒 / 完美 / 继续 / 请继续 / 继续吧
-开始吧 / 好了 / 完成 / 完成了
+是的 / 不是 / 不用 / 不用了 / 不 / 很好 / 太好了 / 太棒了 / 不错 / 棒 / 完美 / 继续 / 请继续
+继续吧 / 开始吧 / 好了 / 完成 / 完成了
 """
 _TOKEN = re.compile(r"[a-z0-9]+|\w")
 _PHRASES = frozenset(

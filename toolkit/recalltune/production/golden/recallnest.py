@@ -115,7 +115,9 @@ GROUPS: Mapping[str, Golden] = {
     "rerank_lightweight": Golden(arms.rerank, preset="recallnest-hybrid"),
     "chunk_document": Golden(
         taken_in.chunks,
-        translated=("production stops after so many pieces and loses the rest: those are compared",),
+        translated=(
+            "production stops after so many pieces and loses the rest: those are compared",
+        ),
     ),
     "batch_internal_dedup": Golden(taken_in.kept),
 }
