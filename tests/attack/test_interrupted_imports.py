@@ -88,6 +88,8 @@ class Stage:
     """How long a process takes for the whole import."""
 
     def copy(self, folder: Path) -> Path:
+        """Lab of its own: a killed one leaves its log beside it."""
+        folder.mkdir()
         return Path(shutil.copy(self.lab, folder / "lab.duckdb"))
 
 
@@ -146,7 +148,7 @@ def test_an_import_killed_at_any_moment_leaves_whole_groups_and_is_resumed(
     draw = random.Random(kills)
     seen = Counter[int]()
     for number in range(kills):
-        lab = stage.copy(tmp_path)
+        lab = stage.copy(tmp_path / f"{number}")
         process = start(stage, lab, tmp_path / "told")
         time.sleep(draw.uniform(0.0, stage.seconds))
         process.kill()
@@ -156,7 +158,6 @@ def test_an_import_killed_at_any_moment_leaves_whole_groups_and_is_resumed(
         seen[stage.states.index(state)] += 1
         if number % 6 == 0:
             assert resumed(stage, lab) == stage.states[-1]
-        lab.unlink()
     # Kills that all came too early or too late would prove nothing.
     assert len(seen) >= min(kills // 3, len(stage.states) - 1), seen
 
@@ -165,7 +166,7 @@ def test_an_import_killed_at_any_moment_leaves_whole_groups_and_is_resumed(
 def test_a_full_disk_leaves_whole_groups_and_says_so(stage: Stage, tmp_path: Path):
     size, failed = stage.lab.stat().st_size, 0
     for limit in (4_000, 40_000, 200_000, size // 2, size):
-        lab, told = stage.copy(tmp_path), tmp_path / "told"
+        lab, told = stage.copy(tmp_path / f"{limit}"), tmp_path / "told"
         start(stage, lab, told, limit=limit).join()
         outcome = told.read_text()
         assert outcome == "done" or outcome.startswith("UnwrittenError"), outcome
@@ -174,14 +175,13 @@ def test_a_full_disk_leaves_whole_groups_and_says_so(stage: Stage, tmp_path: Pat
             assert "the lab is as it was before" in outcome
         assert whole_digest(lab) in stage.states
         assert resumed(stage, lab) == stage.states[-1]
-        lab.unlink()
     assert failed
 
 
 @pytest.mark.slow
 def test_control_c_leaves_whole_groups(stage: Stage, tmp_path: Path):
     for share in (0.3, 0.5, 0.7, 0.9):
-        lab, told = stage.copy(tmp_path), tmp_path / "told"
+        lab, told = stage.copy(tmp_path / f"{share}"), tmp_path / "told"
         process = start(stage, lab, told)
         time.sleep(share * stage.seconds)
         with suppress(ProcessLookupError):  # it may be done before
@@ -189,12 +189,11 @@ def test_control_c_leaves_whole_groups(stage: Stage, tmp_path: Path):
         process.join()
         assert whole_digest(lab) in stage.states
         assert resumed(stage, lab) == stage.states[-1]
-        lab.unlink()
 
 
 @pytest.mark.slow
 def test_two_imports_at_once_take_turns(stage: Stage, tmp_path: Path):
-    lab = stage.copy(tmp_path)
+    lab = stage.copy(tmp_path / "lab")
     told = [tmp_path / "one", tmp_path / "two"]
     for process in [start(stage, lab, note) for note in told]:
         process.join()

@@ -1,4 +1,4 @@
-"""Pieces of a long text: where they are cut, that nothing is lost, that it always comes to an end."""
+"""Pieces of a long text: where they are cut, that nothing is lost, that it comes to an end."""
 
 from __future__ import annotations
 

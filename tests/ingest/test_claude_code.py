@@ -199,7 +199,7 @@ def test_bug_86_the_same_file_found_in_a_folder_is_counted_instead(lab, write):
     write("good.jsonl", [say("u1")])
     path = write("bad.jsonl", [say("u2", isMeta=True)])
     report = ingest(lab, path.parent)
-    assert "file of a folder with records but none to keep: 1" in report.notices
+    assert "1 file of a folder with records but none to keep: src/bad.jsonl" in report.notices
     assert report.frame["kept"].to_list() == [0, 1]
 
 

@@ -92,7 +92,7 @@ def test_an_unknown_file_inside_a_folder_is_counted_and_the_rest_imported(lab, w
         ("src/other.json", "unknown", 0),
         ("src/s.jsonl", "claude_code", 1),
     ]
-    assert "file of an unknown format in a folder, passed over: 1" in report.notices
+    assert "1 file of an unknown format in a folder, passed over: src/other.json" in report.notices
 
 
 def test_a_misspelt_format_names_the_nearest(lab, write):

@@ -66,7 +66,7 @@ def test_what_no_one_said_is_noise(text, role, reason):
         ),
         ("<local-command-stdout>a</local-command-stdout> and why is that?", None),
         (
-            "<command-name>/plan</command-name><command-args>store vectors in DuckDB</command-args>",
+            "<command-name>/plan</command-name><command-args>store them in DuckDB</command-args>",
             None,
         ),
         ("<command-names>are listed in the manual</command-names>", None),

@@ -189,7 +189,11 @@ def test_a_resumed_session_keeps_what_its_own_file_says_of_a_turn(lab, write, fr
     ingest(lab, write("a.jsonl", [line("one")]), turns_as_memories=True)
     ingest(lab, write("b.jsonl", [line("two")]), turns_as_memories=True)
     assert tables(lab)["turn"]["session_id"].to_list() == ["one"]
-    ingest(lab, write("a.jsonl", [line("one", "other words of it") | {"uuid": "v"}]), turns_as_memories=True)
+    ingest(
+        lab,
+        write("a.jsonl", [line("one", "other words of it") | {"uuid": "v"}]),
+        turns_as_memories=True,
+    )
     again = fresh_lab()
     for name in ("b", "a"):
         ingest(again, f"{write('x', '').parent}/{name}.jsonl", turns_as_memories=True)

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from recalltune.candidates.build import ask, candidates
+from recalltune.candidates.duplicates import mark_near_duplicates
 from recalltune.encode import encoder
 from recalltune.errors import ContractError, ParameterError, RecalltuneError, SourceError
 from recalltune.evaluate.cases import load_cases
@@ -62,6 +63,7 @@ __all__ = [
     "load_config",
     "load_space",
     "load_sweep",
+    "mark_near_duplicates",
     "open",
     "present",
     "preset",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from recalltune import store
 from recalltune.errors import ContractError, SourceError
-from recalltune.ingest import ingest
+from recalltune.ingest import CATEGORY_HINTS, ingest
 from recalltune.ingest.versions import stacked
 
 
@@ -229,6 +231,15 @@ def test_keys_the_format_does_not_have_are_counted_by_name_up_to_a_bound(lab, wr
     assert "colour" not in memories(lab)["r1"]["meta"]
     report = ingest(lab, write("d.json", payload(record("r1", colour="x"), record("r2"))))
     assert "record key 'colour' unknown, not used: 1" in report.notices
+
+
+def test_the_table_of_hints_in_the_docs_is_the_one_that_is_used():
+    docs = Path(__file__).parents[3] / "docs" / "tables.md"
+    stated = docs.read_text(encoding="utf-8").split("| `categoryHint` |")[1].split("|")[0]
+    others = {hint: category for hint, category in CATEGORY_HINTS.items() if hint != category}
+    pairs = re.findall(r"`([a-z]{1,20})` is `([a-z]{1,20})`", stated)
+    assert dict(pairs) == others
+    assert len(CATEGORY_HINTS) - len(others) == 6
 
 
 def test_hints_are_kept_as_they_were_written_also_where_they_cannot_be_used(lab, write):

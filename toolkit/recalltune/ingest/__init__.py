@@ -7,6 +7,7 @@ record that was dropped, repaired or assumed about.
 from __future__ import annotations
 
 from recalltune.ingest.attributes import CATEGORY_HINTS
+from recalltune.ingest.connector_out import Stated, write_connector
 from recalltune.ingest.detect import Detection, detect
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.formats import FORMATS
@@ -22,8 +23,10 @@ __all__ = [
     "ImportReport",
     "Sample",
     "Source",
+    "Stated",
     "VaultExport",
     "detect",
     "ingest",
     "vault_as_connector",
+    "write_connector",
 ]

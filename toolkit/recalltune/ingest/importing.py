@@ -212,7 +212,6 @@ def _detected(source: Source, format: str, tally: Tally) -> Detection | None:
     except SourceError:
         if source.named:
             raise
-        tally.notes["file of an unknown format in a folder, passed over"] += 1
         tally.unreadable(source.file)
         return None
     if detection is None:
@@ -280,4 +279,4 @@ def _refuse_nothing(source: Source, parsed: Parsed, already: int, tally: Tally) 
         line = min(line for drop in parsed.drops.values() for line in drop.lines)
         msg = f"{source.file}:{line}: {parsed.records} records and none to keep ({reasons})"
         raise SourceError(msg)
-    tally.notes["file of a folder with records but none to keep"] += 1
+    tally.nothing_kept(source.file)

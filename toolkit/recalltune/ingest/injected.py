@@ -24,15 +24,9 @@ _PASSES = 4
 Result = tuple[tuple[str, ...], tuple[float, ...]]
 """Ids, best first, and a score for each or none."""
 
-_TOOLS = frozenset(
-    (
-        "search_memory",
-        "memory_search",
-        "search_memories",
-        "memory_recall",
-        "recall_memory",
-        "recall",
-    )
+_TOOLS = (
+    *("search_memory", "search_memories", "memory_search"),
+    *("memory_recall", "recall_memory", "recall"),
 )
 _EMPTY = ("no results found", "no relevant memories found", "no memories found", "没有找到相关记忆")
 
@@ -111,9 +105,7 @@ def _block(kind: str, text: str) -> Block:
     return Block(kind, text, shown.ids, shown.scores)
 
 
-def search_results(
-    tool_name: str, result_text: str
-) -> tuple[tuple[str, ...], tuple[float, ...]] | None:
+def search_results(tool_name: str, result_text: str) -> Result | None:
     """Ids and scores that a search of the memory returned; None if that is not what it is.
 
     Parameters

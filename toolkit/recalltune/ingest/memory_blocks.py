@@ -83,7 +83,15 @@ class _Tag:
 def may_hold_blocks(text: str) -> bool:
     """Whether it is worth a look: quick, and never wrong about a no."""
     lower = text.lower()
-    words = ("memor", "reminder>", "memos_context", "记忆", "结论层", "流水层")
+    words = (
+        "memor",
+        "system-reminder",
+        "system_reminder",
+        "memos_context",
+        "记忆",
+        "结论层",
+        "流水层",
+    )
     return any(word in lower for word in words) or any(
         mark in lower for mark in ("]×", "] ×", "]x", "] x", "]  ×", "]  x")
     )

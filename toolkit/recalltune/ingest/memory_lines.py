@@ -130,8 +130,8 @@ def _share(percent: str) -> float | None:
 def _of_record(record: Any) -> tuple[str | None, float | None]:
     if not isinstance(record, Mapping):
         return None, None
-    inner = next((record[k] for k in ("entry", "memory") if isinstance(record.get(k), Mapping)), {})
-    both = {**inner, **record}
+    inner = (record[key] for key in ("entry", "memory") if isinstance(record.get(key), Mapping))
+    both: dict[str, Any] = {**next(inner, {}), **record}
     memory_id = next((both[key] for key in _IDS if isinstance(both.get(key), str)), None)
     if memory_id is None and isinstance(both.get("path"), str):
         start, end = both.get("startLine"), both.get("endLine")

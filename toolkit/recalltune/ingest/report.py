@@ -109,6 +109,8 @@ class Tally:
         self._days: list[date] = []
         self._days_of: dict[str, list[date]] = {}
         self._gone: tuple[str, ...] = ()
+        self._unknown: list[str] = []
+        self._nothing: list[str] = []
         self.notes = notes
 
     def unchanged(self, file: str, earlier: IngestFile) -> None:
@@ -122,6 +124,11 @@ class Tally:
     def unreadable(self, file: str) -> None:
         """Note a file of a walked folder in which there is nothing to import."""
         self._files.append((file, "unknown", None, 0, 0, 0, 0, 0, 0))
+        self._unknown.append(file)
+
+    def nothing_kept(self, file: str) -> None:
+        """Note a file of a walked folder with records of which none was kept."""
+        self._nothing.append(file)
 
     def gone(self, files: Sequence[str]) -> None:
         """Note files that a folder held at an earlier import and holds no more."""
@@ -183,6 +190,8 @@ class Tally:
             pl.DataFrame(sorted(self._redacted.items()), schema=_REDACTED, orient="row"),
             (
                 *_of_gone(self._gone),
+                *_of_files(self._unknown, "of an unknown format in a folder, passed over"),
+                *_of_files(self._nothing, "of a folder with records but none to keep"),
                 *_told(self.notes),
             ),
         )
@@ -210,15 +219,16 @@ def _told(notes: Counter[str]) -> Iterator[str]:
 
 
 def _of_gone(files: Sequence[str]) -> Iterator[str]:
-    if not files:
-        return
-    are = "file" if len(files) == 1 else "files"
     stay = "is gone; its" if len(files) == 1 else "are gone; their"
-    more = f" and {len(files) - _NAMED:,} more" if len(files) > _NAMED else ""
-    yield (
-        f"{len(files):,} {are} imported earlier from this folder {stay} records stay: "
-        f"{', '.join(files[:_NAMED])}{more}"
-    )
+    yield from _of_files(files, f"imported earlier from this folder {stay} records stay")
+
+
+def _of_files(files: Sequence[str], what: str) -> Iterator[str]:
+    """A notice that names the first few of some files."""
+    if files:
+        are = "file" if len(files) == 1 else "files"
+        more = f" and {len(files) - _NAMED:,} more" if len(files) > _NAMED else ""
+        yield f"{len(files):,} {are} {what}: {', '.join(files[:_NAMED])}{more}"
 
 
 def _day_of_export(days: list[date], of: str) -> dict[str, int]:

@@ -79,4 +79,5 @@ def _units(vectors: FloatArray) -> FloatArray:
     # First by the largest component: squares of very large or small ones leave float64.
     scaled = np.divide(vectors, largest, out=np.zeros_like(vectors), where=largest > 0.0)
     length = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.divide(scaled, length, out=np.zeros_like(scaled), where=length > 0.0)
+    unit: FloatArray = np.divide(scaled, length, out=np.zeros_like(scaled), where=length > 0.0)
+    return unit

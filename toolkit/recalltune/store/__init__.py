@@ -53,6 +53,7 @@ from recalltune.store.rows import (
 from recalltune.store.schema import BEGINNING_US, SCHEMA_NUMBER
 from recalltune.store.settle import settle_sharing, settle_spans
 from recalltune.store.sharing import read_exchange, read_gate
+from recalltune.store.sqlite_file import SQLITE_HEADER, sqlite_rows, sqlite_tables
 from recalltune.store.texts import estimate_tokens, put_hashed_texts, put_texts, text_hash
 from recalltune.store.vectors import get_vectors, put_vectors, vector_digest
 from recalltune.store.write import (

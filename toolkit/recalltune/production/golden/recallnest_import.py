@@ -15,7 +15,7 @@ from recalltune.rank import survivors
 __all__ = ["chunks", "kept"]
 
 
-def chunks(case: Case, config: RankingConfig) -> list[list[int]]:
+def chunks(case: Case, _: RankingConfig) -> list[list[int]]:
     """Places of the pieces, as many as production cuts."""
     text, limits = case["text"], case["config"]
     longest, overlap = limits["maxChunkSize"], limits["overlapSize"]
@@ -30,7 +30,7 @@ def chunks(case: Case, config: RankingConfig) -> list[list[int]]:
     return [list(span) for span in spans[: production_rounds(len(text), longest, overlap)]]
 
 
-def kept(case: Case, config: RankingConfig) -> list[int]:
+def kept(case: Case, _: RankingConfig) -> list[int]:
     """Positions of the vectors that are kept, in the order given."""
     found = survivors(case["vectors"], case["importances"], threshold=case["threshold"])
     return np.flatnonzero(found == np.arange(len(found))).tolist()
