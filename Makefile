@@ -71,6 +71,7 @@ results: $(STAMP) ## aggregate figures of the shared data sets into docs/results
 docs: $(STAMP) ## renew the generated parts of docs/
 	$(RUN) docs/build.py
 	$(RUN) docs/knobs.py
+	$(RUN) docs/formats.py
 
 $(STAMP): pyproject.toml constraints.txt tests/checks/environment.py
 	@test -n "$(PYTHON)" || { printf 'recalltune: no Python 3.11 or newer on PATH. Run:\n\n    %s\n\n' \

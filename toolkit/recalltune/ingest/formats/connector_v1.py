@@ -93,7 +93,7 @@ class _Payload:
 
     def note_unknown(self, given: dict[str, Any], known: tuple[str, ...], where: str) -> None:
         """Count the keys of an object that the format does not have."""
-        for key in given.keys() - set(known):
+        for key in (key for key in given if key not in known):
             name = repr(key[:40])
             if name not in self.unknown and len(self.unknown) >= _UNKNOWN_KEYS:
                 name = "of another name"

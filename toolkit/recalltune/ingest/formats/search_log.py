@@ -1,4 +1,8 @@
-"""The production system's own searches (JSONL): what was asked, when, and what was shown."""
+"""The production system's own searches (JSONL): what was asked, when, and what was shown.
+
+Each line is an object with ``query_id``, ``query``, ``asked_at``, ``scope``, ``shown`` (ids, best
+first) and ``scores`` (as many, or none). A ``query_id`` that was read before is left out.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +18,6 @@ __all__ = ["FORMAT"]
 
 
 def _read(source: Source, parsed: Parsed) -> None:
-    """Searches of one file, one per line.
-
-    Each line is an object with ``query_id``, ``query``, ``asked_at``, ``scope``, ``shown`` (ids,
-    best first) and ``scores`` (as many, or none).
-    """
     seen: set[str] = set()
     for line, record in json_objects(source.path, parsed):
         entry = _entry(record, parsed)
