@@ -248,7 +248,7 @@ def test_a_gate_that_was_settled_once_stays_shut_through_every_import(
     tmp_path: Path, lexical: RankingConfig, settled_after: int
 ):
     lab = rt.open(tmp_path / "lab.duckdb")
-    later = [*FIRST, message("u2", "user", "alpha more", 3)]
+    later = [*FIRST, message("u2", "user", "alpha more of it", 3)]
     for number, said in enumerate((FIRST, later)):
         if number == settled_after:
             settle(lab, "claude_code")
