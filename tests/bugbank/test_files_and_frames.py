@@ -301,7 +301,7 @@ def test_every_package_that_is_imported_is_declared(root: Path, folder: str) -> 
     """O118. Kind: frame exchange needs an undeclared package."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {normal(line) for line in project["dependencies"]}
-    optional = {normal(line) for part in ("models", "fast", "dask")
+    optional = {normal(line) for part in ("models", "fast", "dask", "stores")
                 for line in project["optional-dependencies"][part]}  # fmt: skip
     owners = packages_distributions()
     undeclared = {

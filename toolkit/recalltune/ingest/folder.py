@@ -13,6 +13,7 @@ from pathlib import Path
 
 from recalltune.errors import ParameterError
 from recalltune.ingest.format import Format, Source
+from recalltune.ingest.store_folder import is_store_folder
 
 __all__ = ["find_sources", "gone_files"]
 
@@ -45,7 +46,7 @@ def find_sources(
             msg = f"path must not be a symbolic link, got {path}; give {path.readlink()} itself"
             raise ParameterError(msg)
         path = path.resolve()
-        if path.is_file():
+        if path.is_file() or is_store_folder(path):
             file = _portable(f"{path.parent.name}/{path.name}")
             found.setdefault(path, Source(path, _portable(path.name), file))
         elif path.is_dir():
@@ -102,8 +103,9 @@ def _walk(root: Path, formats: Collection[Format], notes: Counter[str]) -> Itera
         here = Path(folder)
         links = [name for name in folders if (here / name).is_symlink()]
         notes["symbolic link passed over"] += len(links)
-        folders[:] = sorted(set(folders) - set(links))
-        for name in sorted(files):
+        whole = {name for name in folders if is_store_folder(here / name)} - set(links)
+        folders[:] = sorted(set(folders) - set(links) - whole)
+        for name in sorted([*files, *whole]):
             path = here / name
             inside = _portable(path.relative_to(root).as_posix())
             source = Source(
@@ -111,7 +113,7 @@ def _walk(root: Path, formats: Collection[Format], notes: Counter[str]) -> Itera
             )
             if path.is_symlink():
                 notes["symbolic link passed over"] += 1
-            elif not path.is_file():
+            elif not path.is_file() and name not in whole:
                 notes["special file passed over"] += 1
             elif not _OF_A_VAULT.isdisjoint(inside.split("/")[:-1]):
                 notes["file of a vault's settings or trash passed over"] += 1

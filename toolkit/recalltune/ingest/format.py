@@ -84,7 +84,7 @@ class Sample:
     @property
     def empty(self) -> bool:
         """Whether there is nothing but blank in its first 64 KiB."""
-        return not self.head.strip(b" \t\r\n\xef\xbb\xbf")
+        return not self.source.path.is_dir() and not self.head.strip(b" \t\r\n\xef\xbb\xbf")
 
 
 @dataclass(frozen=True)

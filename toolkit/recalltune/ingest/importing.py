@@ -23,8 +23,8 @@ from recalltune.ingest.format import Source
 from recalltune.ingest.formats import FORMATS
 from recalltune.ingest.merge import Holdings, merge, settle_again
 from recalltune.ingest.parsed import Parsed, Settings
-from recalltune.ingest.reader import file_digest
 from recalltune.ingest.report import ImportReport, Tally, ledger_row
+from recalltune.ingest.store_folder import source_digest, source_size
 from recalltune.store import (
     Lab,
     Row,
@@ -102,7 +102,7 @@ def ingest(
     sources = find_sources(given, list(looked_for), notes)
     wish = _Wish(format, Settings(scope, layer, turns_as_memories))
     tally = Tally(notes)
-    watch = _Watch(progress, sum(source.path.stat().st_size for source in sources))
+    watch = _Watch(progress, sum(source_size(source.path) for source in sources))
     for number, group in enumerate(_groups(sources)):
         with lab.writing() as con:
             if number == 0:
@@ -139,7 +139,7 @@ class _Watch:
 
     def passed(self, source: Source) -> None:
         """A file is done."""
-        self._passed += source.path.stat().st_size
+        self._passed += source_size(source.path)
         self.inside(0)
 
     def inside(self, more: int) -> None:
@@ -171,7 +171,7 @@ def _groups(sources: list[Source]) -> Iterator[list[Source]]:
     size = 0
     for source in sources:
         group.append(source)
-        size += source.path.stat().st_size
+        size += source_size(source.path)
         if size >= _GROUP_BYTES:
             yield group
             group, size = [], 0
@@ -183,7 +183,7 @@ def _import(
     con: duckdb.DuckDBPyConnection, source: Source, wish: _Wish, writer: _Writer, tally: Tally
 ) -> None:
     """Read a file that is new or not as it was; a changed one first takes back what it said."""
-    sha256 = file_digest(source.path)
+    sha256 = source_digest(source.path)
     earlier = writer.known.get(source.file)
     if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, str(wish)):
         tally.unchanged(source.file, earlier)

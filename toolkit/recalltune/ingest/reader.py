@@ -229,6 +229,9 @@ def _clean(value: Any, notes: Counter[str], depth: int) -> Any:
 
 def _pieces(path: Path, limit: int) -> Iterator[bytes]:
     """Bytes of a file in pieces, unpacked; never more than ``limit`` of them."""
+    if path.is_dir():
+        msg = f"{path.name}:1: is a folder, not a file"
+        raise SourceError(msg)
     with path.open("rb") as file:
         packed = file.read(2) == _GZIP
         file.seek(0)

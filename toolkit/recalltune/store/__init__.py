@@ -68,6 +68,7 @@ from recalltune.store.write import (
 __all__ = [
     "BEGINNING_US",
     "SCHEMA_NUMBER",
+    "SQLITE_HEADER",
     "Access",
     "ClaimRow",
     "EvalCaseRow",
@@ -130,6 +131,8 @@ __all__ = [
     "settle_duplicates",
     "settle_sharing",
     "settle_spans",
+    "sqlite_rows",
+    "sqlite_tables",
     "table_schema",
     "text_hash",
     "vector_digest",

@@ -6,8 +6,8 @@ design and stay as they are. A chunk of a memory file has the layer and origin i
 of no one origin, and names its session. Only a path named after a day dates a chunk: it is midnight
 and as many microseconds as its first line. ``updated_at`` is when the index was made.
 
-A file's telling rules stand in one of its chunks and are worth for all of them, and here nobody
-can tell how far: a file of the index that holds one counts as not told.
+A file's telling rules stand in one of its chunks and may be meant for all of them, and here
+nobody can tell how far: a file of the index that holds one counts as not told.
 
 References
 ----------
@@ -61,16 +61,17 @@ class _Chunk:
 def _read(source: Source, parsed: Parsed) -> None:
     """Memories of one index, one per chunk, in the order they are stored.
 
-    ``scope`` of the settings is theirs, else ``global``; ``layer`` is for memory files of whose
-    path `kind_of` says nothing.
+    ``scope`` of the settings is theirs, else ``global``, and ``layer`` goes before what the path
+    says.
 
     Raises
     ------
     SourceError
         If the file is no such index, or damaged.
     """
-    if _size(source.path.with_name(f"{source.path.name}-wal")):
-        parsed.notes["write-ahead log beside the database, what it holds is not read"] += 1
+    for ending, log in (("-wal", "write-ahead log"), ("-journal", "rollback journal")):
+        if _size(source.path.with_name(source.path.name + ending)):
+            parsed.notes[f"{log} beside the database, not read: close the agent first"] += 1
     silent = _silent_paths(source, parsed)
     before: _Chunk | None = None
     for number, row in enumerate(_rows(source, parsed), start=1):
@@ -135,7 +136,8 @@ def _chunk(row: tuple[Any, ...], parsed: Parsed) -> _Chunk | str:
 
 def _attributes(chunk: _Chunk, parsed: Parsed, *, silent: bool) -> Attributes:
     kind = kind_of(chunk.path)
-    layer = "log" if chunk.of_session else parsed.settings.layer or kind.layer or "project"
+    by_path = "log" if chunk.of_session else kind.layer or "project"
+    layer = parsed.settings.layer or by_path
     fields: dict[str, Any] = {"layer": layer, "origin": kind.origin}
     if chunk.of_session:
         fields["session"] = PurePosixPath(path_parts(chunk.path)[-1]).stem or None
@@ -183,7 +185,7 @@ def _fits(sample: Sample) -> float:
 FORMAT = Format(
     name=NAME,
     title="OpenClaw memory index (SQLite)",
-    suffixes=frozenset({".sqlite", ".sqlite3", ".db"}),
+    suffixes=frozenset({".sqlite"}),
     fits=_fits,
     read=_read,
 )
