@@ -70,7 +70,7 @@ class ImportReport:
         """
         counts = pl.col("read", "kept", "dropped", "turns", "memories").sum()
         files = pl.len().cast(pl.Int64).alias("files")
-        sure = pl.col("confidence").min().alias("least_sure")
+        sure = pl.col("confidence").min().round(2).alias("least_sure")
         return self.frame.group_by("format").agg(files, sure, counts).sort("format")
 
     def reasons(self) -> pl.DataFrame:

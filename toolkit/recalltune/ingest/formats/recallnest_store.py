@@ -80,7 +80,7 @@ def _rows(source: Source) -> Iterator[dict[str, Any]]:
     file = source.file
     table = _guarded(file, lambda: lance.dataset(str(source.path)))
     _refuse_elsewhere(table, file)
-    _check_columns(table.schema, file)
+    _check_columns(_guarded(file, lambda: table.schema), file)
     if (count := _guarded(file, table.count_rows)) > _MAX_ROWS:
         msg = f"{file}:1: table must hold at most {_MAX_ROWS:,} rows, got {count:,}"
         raise SourceError(msg)
