@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,38 @@ def test_a_format_is_known_by_content_with_a_stated_confidence(
         return
     found = detect(source)
     assert (found and found.format, found and found.confidence) == (format, confidence)
+
+
+@pytest.mark.parametrize("cut", [None, 3_000])
+def test_a_store_is_known_by_its_header_and_tables_even_if_it_is_cut(src, cut):
+    path = src / "main.dat"
+    with closing(sqlite3.connect(path)) as con:
+        con.executescript(
+            "create table meta (key); create table files (path);"
+            "CREATE TABLE chunks (id, path, start_line, end_line, text, embedding);"
+        )
+    path.write_bytes(path.read_bytes()[:cut])
+    found = detect(Source(path, path.name, f"src/{path.name}"))
+    assert (found and found.format, found and found.confidence) == ("openclaw_store", 1.0)
+
+
+def test_a_folder_that_is_a_table_is_one_source_and_not_walked(lab, write, src):
+    for name in ("data/a.jsonl", "_versions/1.manifest", "x.md"):
+        write(f"memories.lance/{name}", [SESSION])
+    write("other.lance/a.jsonl", [SESSION])
+    write("s.jsonl", [SESSION])
+    notes = Counter[str]()
+    found = [source.inside for source in find_sources([src], EVERY, notes)]
+    assert (found, notes["file of another kind passed over"]) == (["memories.lance", "s.jsonl"], 1)
+    [source] = find_sources([src / "memories.lance"], EVERY, notes)
+    detected = detect(source)
+    assert source.file == "src/memories.lance"
+    assert detected is not None
+    assert detected.format == "recallnest_store"
+    with pytest.raises(SourceError, match=r"^src/other\.lance:1: format not recognised"):
+        ingest(lab, src / "other.lance")
+    with pytest.raises(SourceError, match=r"other\.lance:1: is a folder, not a file"):
+        ingest(lab, src / "other.lance", format="claude_code")
 
 
 def test_a_document_on_one_very_long_line_is_still_known_by_its_content(write):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recalltune import store
 from recalltune.errors import SourceError
-from recalltune.ingest import importing, ingest, parsed
+from recalltune.ingest import importing, ingest, parsed, reader
 from recalltune.ingest.format import Source
 from recalltune.ingest.formats import FORMATS
 from recalltune.ingest.parsed import Parsed
@@ -229,3 +229,28 @@ def test_a_file_that_is_gone_from_its_folder_is_named_and_its_records_stay(lab, 
     write("b.json", "")
     assert not any(f"{src.name}/b.json" in note for note in ingest(lab, src).notices)
     assert digest(lab) != before
+
+
+def test_a_file_that_is_too_large_keeps_the_others_of_its_folder_in(lab, write, monkeypatch):
+    monkeypatch.setattr(reader, "MAX_FILE_BYTES", 500)
+    large = write("large.jsonl", [SESSION | {"uuid": f"u{n}"} for n in range(20)])
+    small = write("small.jsonl", [SESSION])
+    report = ingest(lab, small.parent)
+    assert report.frame.select("file", "format", "kept").rows() == [
+        ("src/large.jsonl", "too large", 0),
+        ("src/small.jsonl", "claude_code", 1),
+    ]
+    assert "1 file too large to be read, passed over: src/large.jsonl" in report.notices
+    with pytest.raises(SourceError, match="file must be at most 500 bytes"):
+        ingest(lab, large)
+
+
+def test_a_line_nested_too_deeply_is_told_apart_from_a_damaged_one(lab, write):
+    deep = json.dumps(SESSION)[:-1] + ', "x": ' + "[" * 80 + "]" * 80 + "}"
+    report = ingest(
+        lab, write("s.jsonl", f"{json.dumps(SESSION)}\n{deep}\n{{\n"), format="claude_code"
+    )
+    assert dict(report.dropped.select("reason", "count").iter_rows()) == {
+        "nested deeper than 64 levels": 1,
+        "damaged line": 1,
+    }

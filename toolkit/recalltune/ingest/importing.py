@@ -183,7 +183,14 @@ def _import(
     con: duckdb.DuckDBPyConnection, source: Source, wish: _Wish, writer: _Writer, tally: Tally
 ) -> None:
     """Read a file that is new or not as it was; a changed one first takes back what it said."""
-    sha256 = source_digest(source.path)
+    try:
+        sha256 = source_digest(source.path)
+    except SourceError:
+        # A folder may hold a file that is too large; it must not keep the others out.
+        if source.named:
+            raise
+        tally.too_large(source.file)
+        return
     earlier = writer.known.get(source.file)
     if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, str(wish)):
         tally.unchanged(source.file, earlier)

@@ -12,8 +12,10 @@ from typing import Any
 from recalltune.errors import SourceError
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import (
+    MAX_DEPTH,
     MAX_LINE_BYTES,
     Line,
+    TooDeepError,
     decode_json,
     read_document,
     read_lines,
@@ -35,6 +37,9 @@ def json_objects(path: Path, parsed: Parsed) -> Iterator[tuple[Line, dict[str, A
             continue
         try:
             value = decode_json(line.raw, parsed.notes)
+        except TooDeepError:
+            parsed.drop(f"nested deeper than {MAX_DEPTH} levels", line.number)
+            continue
         except ValueError:
             whole = line.complete
             parsed.drop("damaged line" if whole else "incomplete line at the end", line.number)

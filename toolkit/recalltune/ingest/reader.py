@@ -32,6 +32,7 @@ __all__ = [
     "MAX_FILE_BYTES",
     "MAX_LINE_BYTES",
     "Line",
+    "TooDeepError",
     "decode_json",
     "file_digest",
     "read_document",
@@ -49,11 +50,17 @@ MAX_DOCUMENT_BYTES = 256 * 2**20
 MAX_DEPTH = 64
 """Levels of nesting; a deeper JSON value is damaged."""
 
-_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _CHUNK = 2**20
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class TooDeepError(ValueError):
+    """A JSON value that is nested deeper than `MAX_DEPTH`."""
+
+    def __init__(self) -> None:
+        super().__init__(f"nested deeper than {MAX_DEPTH} levels")
 
 
 @dataclass(frozen=True)
@@ -207,7 +214,7 @@ def _decode_leniently(data: bytes | str, notes: Counter[str]) -> Any:
     try:
         value = json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
     except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+        raise TooDeepError from None
     return _clean(value, notes, MAX_DEPTH)
 
 
@@ -219,7 +226,7 @@ def _clean(value: Any, notes: Counter[str], depth: int) -> Any:
     if not isinstance(value, dict | list):
         return value
     if depth == 0:
-        raise ValueError(_TOO_DEEP)
+        raise TooDeepError
     if isinstance(value, list):
         return [_clean(item, notes, depth - 1) for item in value]
     return {

@@ -104,7 +104,7 @@ def sqlite_rows(
                     msg = f"{file}:1: damaged database: it yields more than the file can hold"
                     raise SourceError(msg)
                 yield row
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _damaged(file, error) from None
 
 

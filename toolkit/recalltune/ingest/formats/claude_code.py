@@ -1,8 +1,16 @@
 """Claude Code session logs (JSONL) to turns.
 
-Kept: user and assistant records that carry text parts. Tool calls, tool results, thinking,
-progress lines, machine recaps and notes marked as meta are left out by reason; parts that are not
-text are counted apart. Records of a side conversation are kept, flagged and never the user's.
+Kept: user and assistant records that carry text, as they are one by one (an answer that came in
+several records stays several), and prompts typed while the agent worked. Tool calls, tool results,
+thinking, progress lines, recaps of the machine, what local commands print, interruption marks, API
+errors and notes marked as meta are left out by reason; parts that are not text are counted apart.
+
+Nothing is said twice: a session that another file continues or forks has the ids of the first, a
+compacted file's replay of what came before is left out, and so is the same text twice in one
+answer. A side conversation, in the file or in one of its own (``agent-*.jsonl``, session
+``session/agent``, kind ``subagent``), is flagged and never the user's; where it repeats a message
+of its own file's main conversation, that is left out. Searches of a memory, with what they showed,
+are kept as such.
 
 References
 ----------
@@ -13,110 +21,167 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from pathlib import PurePosixPath
+from dataclasses import dataclass, field
 from typing import Any
 
+from recalltune.ingest.claude_calls import Calls
+from recalltune.ingest.claude_words import RECAP, Words, record_words
 from recalltune.ingest.format import Format, Sample, Source, share_of_records
 from recalltune.ingest.json_source import json_objects
+from recalltune.ingest.kinds import path_parts
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
 
 __all__ = ["FORMAT"]
 
+_ROLES = ("user", "human", "assistant")
+_ANSWERS = 64
+
 
 def _read(source: Source, parsed: Parsed) -> None:
     """Turns of one session file, of scope ``cc:<first 8 of the session id>``."""
-    chain = _Chain()
-    main: set[bytes] = set()
+    file, thread, calls = _File.of(source), _Thread(), Calls()
     for place, (line, record) in enumerate(json_objects(source.path, parsed)):
-        chain.link(record)
-        if reason := _not_a_turn(record):
+        again = thread.link(record)
+        session = _string(record, "sessionId") or file.session
+        scope = f"cc:{session[:8]}"
+        turn_id = _turn_id(record) or f"cc:{source.file}#{line.number}"
+        if not again:
+            calls.note(record, turn_id, scope, parsed)
+        words = record_words(record)
+        if isinstance(words, str):
+            thread.compacted |= words == RECAP
+            parsed.drop(words, line.number)
+            continue
+        agent = _string(record, "agentId") or file.agent
+        sidechain = record.get("isSidechain") is True or agent is not None
+        if reason := thread.repeated(record, words, again=again, sidechain=sidechain):
             parsed.drop(reason, line.number)
             continue
-        text, parts = _text(record["message"]["content"])
-        if not text:
-            others = " and ".join(sorted(parts - Counter(text=parts["text"])))
-            parsed.drop(f"no text, only {others}" if others else "empty text", line.number)
-            continue
-        role, sidechain = record["type"], record.get("isSidechain") is True
-        # A side conversation opens with words of the main one; those are not said twice.
-        words = hashlib.sha256(f"{role}:{text}".encode()).digest()[:16]
-        if sidechain and words in main:
-            parsed.drop("side conversation repeats a main message", line.number)
-            continue
-        session = str(record.get("sessionId") or PurePosixPath(source.inside).stem)
-        agent, uuid = record.get("agentId"), record.get("uuid")
+        if _string(record, "sessionId") is None:
+            parsed.notes["record without a session id, of the session its file is named after"] += 1
+        for beside in words.cut:
+            parsed.notes[f"beside the user's words, left out: {beside}"] += 1
         parsed.say(
-            uuid if isinstance(uuid, str) and uuid else f"cc:{source.file}#{line.number}",
+            turn_id,
             session=f"{session}/{agent}" if agent else session,
             session_kind="subagent" if sidechain else None,
             seq=place,
-            role=role,
-            text=text,
+            role=words.role,
+            text=words.text,
             said_at=read_moment(record.get("timestamp"), parsed.notes, what="timestamp"),
             line=line.number,
             raw=line.raw,
-            scope=f"cc:{session[:8]}",
+            scope=scope,
             sidechain=sidechain,
-            parts=parts,
+            parts=words.parts,
         )
-        if not sidechain:
-            main.add(words)
-    if orphans := chain.orphans:
-        parsed.notes["record whose parent is not in the file (kept in file order)"] += orphans
+    thread.close(parsed)
 
 
-class _Chain:
-    """Uuids of one file, and the parents that never came."""
+@dataclass(frozen=True)
+class _File:
+    """What the name of a file tells."""
 
-    def __init__(self) -> None:
-        self._uuids: set[str] = set()
-        self._awaited: Counter[str] = Counter()
+    session: str
+    agent: str | None
 
-    def link(self, record: dict[str, Any]) -> None:
-        parent, uuid = record.get("parentUuid"), record.get("uuid")
-        if isinstance(parent, str) and parent not in self._uuids:
+    @classmethod
+    def of(cls, source: Source) -> _File:
+        *folders, name = path_parts(source.inside)
+        stem = name.removesuffix(".gz").removesuffix(".jsonl")
+        if not stem.startswith("agent-"):
+            return cls(stem, None)
+        at = folders.index("subagents") if "subagents" in folders else 0
+        return cls(folders[at - 1] if at else stem, stem.removeprefix("agent-"))
+
+
+@dataclass
+class _Thread:
+    """What came before in one file."""
+
+    compacted: bool = False
+    _uuids: set[str] = field(default_factory=set)
+    _awaited: Counter[str] = field(default_factory=Counter)
+    """Parents that did not come yet."""
+    _main: set[bytes] = field(default_factory=set)
+    """What was said in the main conversation."""
+    _side: set[bytes] = field(default_factory=set)
+    _answers: dict[str, set[bytes]] = field(default_factory=dict)
+    """Texts of the last few answers, by the answer's own id."""
+    _queued: set[bytes] = field(default_factory=set)
+    """Prompts that waited while the agent worked, until a message has them."""
+
+    def link(self, record: dict[str, Any]) -> bool:
+        """Take up a record; whether its uuid was there before."""
+        if record.get("type") == "system" and record.get("subtype") == "compact_boundary":
+            self.compacted = True
+        if record.get("type") == "queue-operation" and record.get("operation") == "enqueue":
+            self._queue(record.get("content"))
+        parent, uuid = _string(record, "parentUuid"), _string(record, "uuid")
+        if parent is not None and parent not in self._uuids:
             self._awaited[parent] += 1
-        if isinstance(uuid, str):
-            self._uuids.add(uuid)
-            self._awaited.pop(uuid, None)
+        if uuid is None or uuid in self._uuids:
+            return uuid is not None
+        self._uuids.add(uuid)
+        self._awaited.pop(uuid, None)
+        return False
 
-    @property
-    def orphans(self) -> int:
-        return self._awaited.total()
+    def repeated(
+        self, record: dict[str, Any], words: Words, *, again: bool, sidechain: bool
+    ) -> str | None:
+        """Why a message says what was said before; None where it does not."""
+        digest = _digest(words.role, words.text)
+        self._queued.discard(digest)
+        said = self._side if sidechain else self._main
+        if again and self.compacted and digest in said:
+            return "message replayed after a compaction"
+        if sidechain and digest in self._main:
+            return "side conversation repeats a main message"
+        if words.role == "assistant" and (answer := _string(record["message"], "id")):
+            texts = self._answers.setdefault(answer, set())
+            if digest in texts and not again:
+                return "same text twice in one answer"
+            texts.add(digest)
+            if len(self._answers) > _ANSWERS:
+                del self._answers[next(iter(self._answers))]
+        said.add(digest)
+        return None
+
+    def close(self, parsed: Parsed) -> None:
+        """Count what the file left open."""
+        parsed.notes["record whose parent is not in the file (kept in file order)"] += (
+            self._awaited.total()
+        )
+        parsed.notes["prompt of the queue that no message has, not imported"] += len(self._queued)
+
+    def _queue(self, content: Any) -> None:
+        """Await a prompt; a command is not sent as one."""
+        prompt = record_words({"type": "user", "message": {"content": content}})
+        if isinstance(prompt, Words) and not prompt.text.startswith("/"):
+            self._queued.add(_digest("user", prompt.text))
 
 
-def _not_a_turn(record: dict[str, Any]) -> str | None:
-    kind = record.get("type")
-    if kind not in ("user", "assistant"):
-        return f"not a message: {str(kind)[:40]}" if kind is not None else "record without a type"
-    if record.get("isMeta") is True:
-        return "meta record, not the user's words"
-    if record.get("isCompactSummary") is True:
-        return "machine recap (compact summary)"
-    message = record.get("message")
-    if not isinstance(message, dict) or not isinstance(message.get("content"), str | list):
-        return "message without content"
-    return None
+def _turn_id(record: dict[str, Any]) -> str | None:
+    """The record's own id; what a fork copied has that of the message it is a copy of."""
+    origin = record.get("forkedFrom")
+    copied = _string(origin, "messageUuid") if isinstance(origin, dict) else None
+    return copied or _string(record, "uuid")
 
 
-def _text(content: str | list[Any]) -> tuple[str, Counter[str]]:
-    """Text parts joined by blank lines, and how many parts of each kind there were."""
-    if isinstance(content, str):
-        return content.strip(), Counter(text=1) if content.strip() else Counter()
-    texts, parts = [], Counter[str]()
-    for part in content:
-        kind = str(part.get("type"))[:40] if isinstance(part, dict) else type(part).__name__
-        parts[kind] += 1
-        if kind == "text" and isinstance(text := part.get("text"), str) and text.strip():
-            texts.append(text.strip())
-    return "\n\n".join(texts), parts
+def _digest(role: str, text: str) -> bytes:
+    return hashlib.sha256(f"{role}:{text}".encode()).digest()[:16]
+
+
+def _string(values: dict[str, Any], key: str) -> str | None:
+    value = values.get(key)
+    return value if isinstance(value, str) and value else None
 
 
 def _shape(record: dict[str, Any]) -> bool:
-    kind = record.get("type")
-    if kind in ("user", "assistant"):
-        return isinstance(record.get("message"), dict)
+    kind, message = record.get("type"), record.get("message")
+    if kind in _ROLES:
+        return isinstance(message, dict) and "content" in message
     return isinstance(kind, str) and bool(
         {"uuid", "sessionId", "leafUuid", "messageId"} & record.keys()
     )

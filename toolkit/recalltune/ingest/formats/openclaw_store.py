@@ -113,7 +113,8 @@ def _silent_paths(source: Source, parsed: Parsed) -> set[str]:
                 refuse_unread_rule(chunk.text, source.file)
             except SourceError:
                 silent.add(chunk.path)
-    parsed.notes["file of the index with a telling rule, all of it taken as not told"] += len(silent)
+    rule = "file of the index with a telling rule, all of it taken as not told"
+    parsed.notes[rule] += len(silent)
     return silent
 
 

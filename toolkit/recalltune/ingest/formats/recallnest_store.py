@@ -273,5 +273,6 @@ FORMAT = Format(
     suffixes=frozenset({".lance"}),
     fits=_fits,
     read=_read,
-    wanted=lambda source: source.path.is_dir(),
+    # A database folder holds other tables beside it, such as graphs and conflicts.
+    wanted=lambda source: source.path.name == "memories.lance" and source.path.is_dir(),
 )
