@@ -22,7 +22,8 @@ from recalltune.rank import substring
 
 pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
-# Pinned in tests/primitives/test_recallnest_primitives.py.
+# Pinned in tests/primitives/test_recallnest_primitives.py; the threshold in test_repeats.py, since
+# every case of its group states it.
 DEFAULTS_BY_HAND = {
     "composite_tier_move.core_accesses",
     "composite_tier_move.core_composite",
@@ -31,6 +32,7 @@ DEFAULTS_BY_HAND = {
     "composite_tier_move.old_days",
     "composite_tier_move.working_accesses",
     "composite_tier_move.working_composite",
+    "survivors.threshold",
     "tier_move.stale_days",
 }
 # Pinned in tests/primitives/test_substring.py: the probe prints ids and no score.

@@ -68,6 +68,7 @@ LINES = st.lists(
 )  # fmt: skip
 CONTENT = st.one_of(
     st.binary(max_size=200),
+    st.binary(max_size=200).map(lambda rest: b"SQLite format 3\0" + rest),
     LINES.map(b"\n".join),
     RECORD.map(json.dumps).map(str.encode),
     st.lists(RECORD, max_size=3).map(json.dumps).map(str.encode),
@@ -75,7 +76,16 @@ CONTENT = st.one_of(
     LINES.map(b"\n".join).map(gzip.compress).map(lambda packed: packed[:-5]),
 )
 NAMES = st.sampled_from(
-    ["a.jsonl", "a.json", "memory/2026-05-14.md", "MEMORY.md", "note.md", "a.txt", "qrels/test.tsv"]
+    [
+        "a.jsonl",
+        "a.json",
+        "memory/2026-05-14.md",
+        "MEMORY.md",
+        "note.md",
+        "a.txt",
+        "a.sqlite",
+        "qrels/test.tsv",
+    ]
 )
 
 

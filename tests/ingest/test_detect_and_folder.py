@@ -74,7 +74,7 @@ def test_a_format_is_known_by_content_with_a_stated_confidence(
     assert (found and found.format, found and found.confidence) == (format, confidence)
 
 
-@pytest.mark.parametrize("cut", [None, 3_000])
+@pytest.mark.parametrize("cut", [None, 4_096])
 def test_a_store_is_known_by_its_header_and_tables_even_if_it_is_cut(src, cut):
     path = src / "main.dat"
     with closing(sqlite3.connect(path)) as con:

@@ -97,3 +97,11 @@ def test_production_keeps_the_same(shared: Path):
         given_ = case["in"]
         found = survivors(given_["vectors"], given_["importances"], threshold=given_["threshold"])
         assert np.flatnonzero(found == np.arange(len(found))).tolist() == case["out"]
+
+
+def test_the_default_threshold_is_that_of_production():
+    # Cosines just above and just below .93.
+    above, below = 0.9301, 0.9299
+    for cosine, dropped in ((above, True), (below, False)):
+        vectors = [[1.0, 0.0], [cosine, (1 - cosine**2) ** 0.5]]
+        assert (survivors(vectors, [1, 1]).tolist() == [0, 0]) is dropped

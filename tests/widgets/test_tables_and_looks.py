@@ -95,7 +95,7 @@ def test_the_import_table_adds_up_or_says_that_it_does_not():
          "dropped": [1, 0], "turns": [0, 0], "memories": [2, 2], "already": [0, 0]}
     )  # fmt: skip
     empty = pl.DataFrame(schema={"file": pl.String, "reason": pl.String, "count": pl.Int64})
-    report = ImportReport(frame, empty, ())
+    report = ImportReport(frame, empty, pl.DataFrame(), pl.DataFrame(), ())
     assert rt.widgets.import_table(report).frame["adds_up"].to_list() == [True, False]
 
 
@@ -164,7 +164,7 @@ def test_a_sweep_by_target_layer_slices_by_that_layer(cases):
 def test_readiness_stops_where_an_answer_was_not_known(story, cases, tmp_path):
     report = ImportReport(
         pl.DataFrame(schema=dict.fromkeys(("read", "kept", "dropped"), pl.Int64)),
-        pl.DataFrame(), (),
+        pl.DataFrame(), pl.DataFrame(), pl.DataFrame(), (),
     )  # fmt: skip
     assert rt.widgets.readiness(cases, report, budget_tokens=400).verdict == "keep"
     early = [Note("a", "kettle", 20.0)]
@@ -217,4 +217,5 @@ def test_without_the_corpus_the_bench_says_what_it_needs(tmp_path, monkeypatch):
 
 def fake(folder: Path) -> dict[str, object]:
     rt.open(folder / "demo.duckdb")
-    return {"files": [{"file": "a"}], "dropped": [{"file": "a"}], "notices": [], "cases": "told"}
+    tables = {name: [{"file": "a"}] for name in ("files", "dropped", "parts", "redacted")}
+    return {**tables, "notices": [], "cases": "told"}

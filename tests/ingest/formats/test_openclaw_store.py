@@ -143,9 +143,7 @@ def test_a_file_with_a_telling_rule_in_one_chunk_is_silent_as_a_whole(lab, index
     with lab.reading() as con:
         found = con.sql("select memory_id, gated, told_at from memory_span").fetchall()
     assert sorted(found) == [("a", True, None), ("b", False, None), ("z", True, None)]
-    assert (
-        "file of the index with a telling rule, all of it taken as not told: 1" in report.notices
-    )
+    assert "file of the index with a telling rule, all of it taken as not told: 1" in report.notices
 
 
 def test_rows_that_are_no_chunks_are_dropped_with_reasons_and_the_rest_is_kept(lab, index):
@@ -241,8 +239,7 @@ def test_pages_read_again_and_again_end_in_an_error(src):
     assert raw[page] == 5  # an inner page of a table
     cells = int.from_bytes(raw[page + 3 : page + 5])
     places = [
-        page + int.from_bytes(raw[at : at + 2])
-        for at in range(page + 12, page + 12 + 2 * cells, 2)
+        page + int.from_bytes(raw[at : at + 2]) for at in range(page + 12, page + 12 + 2 * cells, 2)
     ]
     # The second half of the file goes, and all its entries lead to the first leaf.
     leaf = bytes(raw[places[0] : places[0] + 4])

@@ -98,9 +98,7 @@ def test_a_row_is_a_memory_with_the_columns_and_the_metadata_of_its_row(lab, tab
 
 
 def test_the_time_of_the_event_goes_before_the_time_of_intake_which_is_when_it_was_known(table):
-    parsed = read(
-        table(row("a", metadata={"evolution": {"eventTime": MAY - DAY_MS}}), row("b"))
-    )
+    parsed = read(table(row("a", metadata={"evolution": {"eventTime": MAY - DAY_MS}}), row("b")))
     spans = {claim.memory.memory_id: claim.span for claim in parsed.claims}
     assert (spans["a"].event_at, spans["a"].known_at) == (AT.replace(day=13), AT)
     assert (spans["b"].event_at, spans["b"].known_at) == (AT, AT)

@@ -32,7 +32,7 @@ class Calls:
         for part in _parts(record):
             kind = part.get("type")
             if kind == "tool_use" and isinstance(call_id := part.get("id"), str):
-                asked = (str(part.get("name")), _question(part.get("input")))
+                asked = (str(part.get("name"))[:200], _question(part.get("input")))
                 self._waiting[call_id] = (*asked, record.get("timestamp"))
                 if len(self._waiting) > _WAITING:
                     del self._waiting[next(iter(self._waiting))]

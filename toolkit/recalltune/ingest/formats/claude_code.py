@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recalltune.ingest.claude_calls import Calls
+from recalltune.ingest.claude_queue import Prompt, Queue
 from recalltune.ingest.claude_words import RECAP, Words, record_words
 from recalltune.ingest.format import Format, Sample, Source, share_of_records
 from recalltune.ingest.json_source import json_objects
@@ -40,43 +41,75 @@ _ANSWERS = 64
 
 def _read(source: Source, parsed: Parsed) -> None:
     """Turns of one session file, of scope ``cc:<first 8 of the session id>``."""
-    file, thread, calls = _File.of(source), _Thread(), Calls()
+    file, thread, calls, queue = _File.of(source), _Thread(), Calls(), Queue(parsed)
     for place, (line, record) in enumerate(json_objects(source.path, parsed)):
         again = thread.link(record)
-        session = _string(record, "sessionId") or file.session
-        scope = f"cc:{session[:8]}"
+        where = file.where(record)
         turn_id = _turn_id(record) or f"cc:{source.file}#{line.number}"
+        if record.get("type") == "queue-operation":
+            if prompt := queue.note(place, line.number, record):
+                _say_queued(parsed, source, file, prompt)
+            continue
         if not again:
-            calls.note(record, turn_id, scope, parsed)
+            calls.note(record, turn_id, where.scope, parsed)
         words = record_words(record)
         if isinstance(words, str):
             thread.compacted |= words == RECAP
             parsed.drop(words, line.number)
-            continue
-        agent = _string(record, "agentId") or file.agent
-        sidechain = record.get("isSidechain") is True or agent is not None
-        if reason := thread.repeated(record, words, again=again, sidechain=sidechain):
+        elif reason := thread.repeated(record, words, again=again, sidechain=where.sidechain):
             parsed.drop(reason, line.number)
-            continue
-        if _string(record, "sessionId") is None:
-            parsed.notes["record without a session id, of the session its file is named after"] += 1
-        for beside in words.cut:
-            parsed.notes[f"beside the user's words, left out: {beside}"] += 1
-        parsed.say(
-            turn_id,
-            session=f"{session}/{agent}" if agent else session,
-            session_kind="subagent" if sidechain else None,
-            seq=place,
-            role=words.role,
-            text=words.text,
-            said_at=read_moment(record.get("timestamp"), parsed.notes, what="timestamp"),
-            line=line.number,
-            raw=line.raw,
-            scope=scope,
-            sidechain=sidechain,
-            parts=words.parts,
-        )
-    thread.close(parsed)
+        else:
+            if words.role == "user":
+                queue.said(words.text, attached=record["type"] == "attachment")
+            _say(parsed, turn_id, where, place, line.number, line.raw, record, words)
+    for prompt in queue.close():
+        _say_queued(parsed, source, file, prompt)
+    parsed.notes["record whose parent is not in the file (kept in file order)"] += thread.orphans
+
+
+def _say_queued(parsed: Parsed, source: Source, file: _File, prompt: Prompt) -> None:
+    where, at = file.where(prompt.record), _string(prompt.record, "timestamp")
+    turn_id = f"cc:{where.session}:queue:{at}" if at else f"cc:{source.file}#{prompt.line}"
+    parsed.notes["prompt given to the agent at work, known from its queue"] += 1
+    raw = prompt.words.text
+    _say(parsed, turn_id, where, prompt.place, prompt.line, raw, prompt.record, prompt.words)
+
+
+def _say(
+    parsed: Parsed,
+    turn_id: str,
+    where: _Where,
+    place: int,
+    line: int,
+    raw: bytes | str,
+    record: dict[str, Any],
+    words: Words,
+) -> None:
+    for beside in words.cut:
+        parsed.notes[f"beside the user's words, left out: {beside}"] += 1
+    parsed.say(
+        turn_id,
+        session=where.session,
+        session_kind="subagent" if where.sidechain else None,
+        seq=place,
+        role=words.role,
+        text=words.text,
+        said_at=read_moment(record.get("timestamp"), parsed.notes, what="timestamp"),
+        line=line,
+        raw=raw,
+        scope=where.scope,
+        sidechain=where.sidechain,
+        parts=words.parts,
+    )
+
+
+@dataclass(frozen=True)
+class _Where:
+    """Conversation a record is of."""
+
+    session: str
+    scope: str
+    sidechain: bool
 
 
 @dataclass(frozen=True)
@@ -95,6 +128,14 @@ class _File:
         at = folders.index("subagents") if "subagents" in folders else 0
         return cls(folders[at - 1] if at else stem, stem.removeprefix("agent-"))
 
+    def where(self, record: dict[str, Any]) -> _Where:
+        """Conversation of a record; what it does not tell, the name of its file does."""
+        session = _string(record, "sessionId") or self.session
+        agent = _string(record, "agentId") or self.agent
+        sidechain = record.get("isSidechain") is True or agent is not None
+        scope = f"cc:{session[:8]}"
+        return _Where(f"{session}/{agent}" if agent else session, scope, sidechain)
+
 
 @dataclass
 class _Thread:
@@ -109,15 +150,11 @@ class _Thread:
     _side: set[bytes] = field(default_factory=set)
     _answers: dict[str, set[bytes]] = field(default_factory=dict)
     """Texts of the last few answers, by the answer's own id."""
-    _queued: set[bytes] = field(default_factory=set)
-    """Prompts that waited while the agent worked, until a message has them."""
 
     def link(self, record: dict[str, Any]) -> bool:
         """Take up a record; whether its uuid was there before."""
         if record.get("type") == "system" and record.get("subtype") == "compact_boundary":
             self.compacted = True
-        if record.get("type") == "queue-operation" and record.get("operation") == "enqueue":
-            self._queue(record.get("content"))
         parent, uuid = _string(record, "parentUuid"), _string(record, "uuid")
         if parent is not None and parent not in self._uuids:
             self._awaited[parent] += 1
@@ -132,7 +169,6 @@ class _Thread:
     ) -> str | None:
         """Why a message says what was said before; None where it does not."""
         digest = _digest(words.role, words.text)
-        self._queued.discard(digest)
         said = self._side if sidechain else self._main
         if again and self.compacted and digest in said:
             return "message replayed after a compaction"
@@ -148,18 +184,10 @@ class _Thread:
         said.add(digest)
         return None
 
-    def close(self, parsed: Parsed) -> None:
-        """Count what the file left open."""
-        parsed.notes["record whose parent is not in the file (kept in file order)"] += (
-            self._awaited.total()
-        )
-        parsed.notes["prompt of the queue that no message has, not imported"] += len(self._queued)
-
-    def _queue(self, content: Any) -> None:
-        """Await a prompt; a command is not sent as one."""
-        prompt = record_words({"type": "user", "message": {"content": content}})
-        if isinstance(prompt, Words) and not prompt.text.startswith("/"):
-            self._queued.add(_digest("user", prompt.text))
+    @property
+    def orphans(self) -> int:
+        """Records whose parent never came."""
+        return self._awaited.total()
 
 
 def _turn_id(record: dict[str, Any]) -> str | None:
