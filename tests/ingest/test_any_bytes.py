@@ -86,7 +86,7 @@ NAMES = st.sampled_from(
         "a.sqlite",
         "qrels/test.tsv",
     ]
-)
+)  # fmt: skip
 
 
 def refusal(work: Callable[[], None]) -> str | None:

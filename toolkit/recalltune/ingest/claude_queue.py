@@ -42,7 +42,7 @@ class Queue:
     _waiting: list[Prompt] = field(default_factory=list)
 
     def note(self, place: int, line: int, record: dict[str, Any]) -> Prompt | None:
-        """Take up one operation; where too many wait, the oldest prompt comes if it is to be said."""
+        """Take up one operation; of too many that wait, the oldest comes if it is to be said."""
         operation, content = record.get("operation"), record.get("content")
         if operation == "enqueue":
             said = record_words({"type": "user", "message": {"content": content}})

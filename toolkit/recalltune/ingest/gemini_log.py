@@ -14,102 +14,93 @@ from pathlib import Path
 from typing import Any
 
 from recalltune.ingest.gemini_words import is_recap
-from recalltune.ingest.reader import Line, decode_json, read_lines
+from recalltune.ingest.reader import decode_json, read_lines
 
 __all__ = ["Log", "messages_on"]
 
-Place = tuple[int, int]
-"""A line, and the place of a message on it."""
+_FACTS = ("sessionId", "startTime", "kind")
 
 
 @dataclass
 class Log:
-    """What a look ahead through the file finds."""
+    """What a look ahead through the file finds; a place is a message's number in the file."""
 
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
     """Facts of the session, the last of each."""
     unknown_rewinds: int = 0
-    _last: dict[str, tuple[Place, Place]] = field(default_factory=dict)
-    """First and last place of every message that stands, in the order of the first."""
-    _sent: bool = False
-    """Whether messages stand on lines of their own."""
+    _sent: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """First and last place of every message that stands on lines of its own or in the head."""
+    _listed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """The same of those that a ``$set`` lists."""
     _copies: set[str] = field(default_factory=set)
     """Messages that a compression wrote anew under ids of its own."""
+    _talks: bool = False
+    """Whether what was said stands on lines of its own: then no ``$set`` says anything new."""
 
     @classmethod
     def ahead(cls, path: Path) -> Log:
         """Look through a file; what is damaged is left to whoever reads it."""
-        log = cls()
-        for line, record in _objects(path):
-            log._facts_of(record)
-            target = record.get("$rewindTo")
-            if isinstance(target, str):
+        log, place = cls(), 0
+        for record in _objects(path):
+            log._note_facts(record)
+            if isinstance(target := record.get("$rewindTo"), str):
                 log._rewind(target)
-            listed = isinstance(_set(record), dict)
             found = list(messages_on(record))
-            compressed = listed and any(map(is_recap, found))
-            for place, message in enumerate(found):
-                message_id = message.get("id")
-                if not isinstance(message_id, str):
-                    continue
-                if not listed:
-                    log._sent |= message.get("type") in ("user", "gemini")
-                elif compressed and message_id not in log._last:
-                    log._copies.add(message_id)
-                at = (line.number, place)
-                first, _ = log._last.get(message_id, (at, at))
-                log._last[message_id] = (first, at)
+            compressed = "$set" in record and any(map(is_recap, found))
+            for message in found:
+                log._note(message, place, listed="$set" in record, compressed=compressed)
+                place += 1
         return log
 
-    def fate(self, record: dict[str, Any], message: dict[str, Any], at: Place) -> Place | str:
-        """Where in the session a message stands, or why it is left out."""
-        listed, message_id = isinstance(_set(record), dict), message.get("id")
-        if listed and self._sent:
+    def stands(self, message: dict[str, Any], place: int, *, listed: bool) -> int | str:
+        """Place in the session of a message, or why it is left out."""
+        if listed and self._talks:
             return "history set for the model, not said again"
-        if not isinstance(message_id, str):
-            return at
+        if not isinstance(message_id := message.get("id"), str):
+            return place
         if listed and message_id in self._copies:
             return "message copied by a compression"
-        if message_id not in self._last:
-            return "taken back by a rewind"
-        first, last = self._last[message_id]
-        return first if last == at else "earlier version of a message"
+        first, last = (self._listed if listed else self._sent).get(message_id, (-1, -1))
+        if last < 0:
+            return "message taken back by a rewind"
+        return first if last == place else "earlier version of a message"
 
-    def _facts_of(self, record: dict[str, Any]) -> None:
-        facts = _set(record)
-        if facts is None and "id" not in record and "sessionId" in record:
-            facts = record
+    def _note(self, message: Any, place: int, *, listed: bool, compressed: bool) -> None:
+        if not isinstance(message, dict) or not isinstance(message_id := message.get("id"), str):
+            return
+        if compressed and message_id not in self._listed:
+            self._copies.add(message_id)
+        if not listed and message.get("type") in ("user", "gemini"):
+            self._talks = True
+        places = self._listed if listed else self._sent
+        places[message_id] = (places.get(message_id, (place, place))[0], place)
+
+    def _note_facts(self, record: dict[str, Any]) -> None:
+        facts = record.get("$set", record if "id" not in record else None)
         if isinstance(facts, dict):
-            self.facts |= {
-                key: value
-                for key in ("sessionId", "startTime", "kind")
-                if isinstance(value := facts.get(key), str)
-            }
+            found = ((key, facts.get(key)) for key in _FACTS)
+            self.facts |= {key: value for key, value in found if isinstance(value, str)}
 
     def _rewind(self, target: str) -> None:
-        if target not in self._last:
-            # The client would forget all; a compression alone can have changed the ids.
-            self.unknown_rewinds += 1
-            return
-        while self._last.popitem()[0] != target:
-            pass
+        holding = [places for places in (self._sent, self._listed) if target in places]
+        # The client would forget all; but only a compression can have changed the id.
+        self.unknown_rewinds += not holding
+        for places in holding:
+            while places.popitem()[0] != target:
+                pass
 
 
-def messages_on(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the messages of a line: itself, those of its head, or those it sets."""
-    facts = _set(record)
-    holder = facts if isinstance(facts, dict) else record
-    if isinstance(messages := holder.get("messages"), list):
-        yield from (message for message in messages if isinstance(message, dict))
-    elif facts is None and ("content" in record or "id" in record):
+def messages_on(record: dict[str, Any]) -> Iterator[Any]:
+    """Yield the messages of a line: itself, or those that its head or its ``$set`` lists."""
+    holder = record.get("$set", record)
+    listed = holder.get("messages") if isinstance(holder, dict) else None
+    if isinstance(listed, list):
+        yield from listed
+    elif "$set" not in record and ("id" in record or "content" in record):
         yield record
 
 
-def _set(record: dict[str, Any]) -> Any:
-    return record.get("$set")
-
-
-def _objects(path: Path) -> Iterator[tuple[Line, dict[str, Any]]]:
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
     for line in read_lines(path):
         if line.blank or line.too_long:
             continue
@@ -118,4 +109,4 @@ def _objects(path: Path) -> Iterator[tuple[Line, dict[str, Any]]]:
         except ValueError:
             continue
         if isinstance(value, dict):
-            yield line, value
+            yield value

@@ -72,9 +72,12 @@ def message_words(message: dict[str, Any]) -> Words | str:
     return f"no text, only {' and '.join(others[:3])}" if others else "empty text"
 
 
-def is_recap(message: dict[str, Any]) -> bool:
+def is_recap(message: Any) -> bool:
     """Whether a message is what the machine made of all before it."""
-    return any(text.lstrip().startswith(_RECAP) for _, text in _parts(message.get("content")))
+    if not isinstance(message, dict):
+        return False
+    texts = (text for _, text in _parts(message.get("content")))
+    return any(text.lstrip().startswith(_RECAP) for text in texts)
 
 
 def _parts(content: Any) -> Iterator[tuple[str, str]]:

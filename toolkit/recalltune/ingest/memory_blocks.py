@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import re2
+
 from recalltune.ingest.memory_lines import is_list_line, is_recall_line
 
 __all__ = ["REMINDER", "find_blocks", "may_hold_blocks"]
@@ -67,6 +69,8 @@ _FENCE = re.compile(r"^[ \t]{0,40}(?:```|~~~)", re.MULTILINE)
 # What a header, an item or a fence is told by stands in the first characters of its line.
 _LOOK = 400
 
+_NEAR = re2.compile(r"(?i)memor|system[-_]reminder|memos_context|记忆|结论层|流水层|\] {0,2}[×x]")
+
 Place = tuple[str, int, int]
 
 
@@ -82,19 +86,7 @@ class _Tag:
 
 def may_hold_blocks(text: str) -> bool:
     """Whether it is worth a look: quick, and never wrong about a no."""
-    lower = text.lower()
-    words = (
-        "memor",
-        "system-reminder",
-        "system_reminder",
-        "memos_context",
-        "记忆",
-        "结论层",
-        "流水层",
-    )
-    return any(word in lower for word in words) or any(
-        mark in lower for mark in ("]×", "] ×", "]x", "] x", "]  ×", "]  x")
-    )
+    return _NEAR.search(text) is not None
 
 
 def find_blocks(text: str) -> Iterator[Place]:

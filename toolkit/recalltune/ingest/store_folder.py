@@ -52,9 +52,7 @@ def source_digest(path: Path) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    count = 0
-    for one in sorted(folder.rglob("*")):
-        count += 1
+    for count, one in enumerate(sorted(folder.rglob("*")), start=1):
         if one.is_symlink() or not (one.is_file() or one.is_dir()):
             msg = f"{folder}:1: table must hold nothing but files and folders, got {one.name}"
             raise SourceError(msg)

@@ -59,6 +59,9 @@ Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Meta = dict[str, JsonValue]
 
 
+_PLAIN = frozenset({str, int, bool, float, type(None), datetime, dict})
+
+
 class Row(Settings):
     """Base of the row models; ``table`` names the table a row belongs to."""
 
@@ -67,7 +70,10 @@ class Row(Settings):
     @model_validator(mode="before")
     @classmethod
     def _plain_values(cls, values: Any) -> Any:
-        return {name: _plain(value) for name, value in values.items()}
+        return {
+            name: value if type(value) in _PLAIN else _plain(value)
+            for name, value in values.items()
+        }
 
 
 def _plain(value: Any) -> Any:

@@ -17,7 +17,7 @@ from recalltune.store.frames import run
 
 __all__ = ["estimate_tokens", "put_hashed_texts", "put_texts", "text_hash"]
 
-_WIDE = re.compile(r"[\u2e80-\U0010ffff]")
+_WIDE = re.compile(r"[\u2e80-\U0010ffff]+")
 
 _INSERT = """
 insert into text by name
@@ -55,7 +55,7 @@ def estimate_tokens(text: str) -> int:
     >>> estimate_tokens("hello world"), estimate_tokens("记忆"), estimate_tokens("")
     (3, 2, 0)
     """
-    wide = len(_WIDE.findall(text))
+    wide = 0 if text.isascii() else len(text) - len(_WIDE.sub("", text))
     return wide + -(-(len(text) - wide) // 4)
 
 
@@ -70,10 +70,13 @@ def put_hashed_texts(con: duckdb.DuckDBPyConnection, texts: Mapping[str, str]) -
     """Store the texts not stored yet; each stands under its `text_hash`."""
     if not texts:
         return
-    wide = pl.col("text").str.count_matches(_WIDE.pattern).cast(pl.Int64)
-    chars = pl.col("text").str.len_chars().cast(pl.Int64)
     frame = pl.DataFrame(
-        {"text_hash": list(texts), "text": list(texts.values())},
-        schema={"text_hash": pl.String, "text": pl.String},
-    ).with_columns(chars=chars, tokens=wide + (chars - wide + 3) // 4)
+        {
+            "text_hash": list(texts),
+            "text": list(texts.values()),
+            "chars": list(map(len, texts.values())),
+            "tokens": list(map(estimate_tokens, texts.values())),
+        },
+        schema={"text_hash": pl.String, "text": pl.String, "chars": pl.Int64, "tokens": pl.Int64},
+    )
     run(con, _INSERT, incoming=frame)

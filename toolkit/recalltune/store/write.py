@@ -164,12 +164,18 @@ def write_ledger(con: duckdb.DuckDBPyConnection, run_id: str, hops: pl.DataFrame
         insert_frame(con, "ledger", numbered)
 
 
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+
+
 def _cells(values: list[Any]) -> Any:
     """Values of one column, of which a model gives all the same type, as polars takes them."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, Mapping):
+        # Most rows of a log say the same beside their text; each is written out once.
+        written: dict[str, str] = {}
         return [
-            json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True)
+            written.get(key := repr(value)) or written.setdefault(key, _json(value))
             for value in values
         ]
     # A list a row is slow to make of Python lists; Arrow is quick at it.

@@ -21,29 +21,25 @@ RecallNest, ``src/store.ts``, ``src/memory-evolution.ts``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-from recalltune.errors import SourceError
 from recalltune.ingest.attributes import Attributes, category_of, read_attributes, share_of
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.formats.connector_v1 import keeps_metadata
 from recalltune.ingest.gate import is_telling_rule, may_hold_rule
+from recalltune.ingest.lance_table import lance_rows
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Claim, Parsed, claim_of
-from recalltune.ingest.reader import MAX_FILE_BYTES, decode_json
+from recalltune.ingest.reader import decode_json
 from recalltune.ingest.store_folder import is_store_folder
 
 __all__ = ["FORMAT"]
 
 NAME = "recallnest_store"
-INSTALL = "pip install 'recalltune[stores]'"
 _TEXTS = ("id", "text", "category", "scope", "metadata")
 _NUMBERS = ("importance", "timestamp")
-_BATCH_ROWS = 64
-_MAX_ROWS = 5_000_000
 _COUNTERS = ("accessCount", "lastAccessedAt")
-T = TypeVar("T")
 
 
 def _read(source: Source, parsed: Parsed) -> None:
@@ -58,7 +54,8 @@ def _read(source: Source, parsed: Parsed) -> None:
         If the extra is missing, the folder is no such table or damaged, or it refers to files
         outside itself.
     """
-    for number, row in enumerate(_rows(source), start=1):
+    rows = lance_rows(source.path, source.file, texts=_TEXTS, numbers=_NUMBERS)
+    for number, row in enumerate(rows, start=1):
         claim = _claim(row, number, source, parsed)
         if isinstance(claim, str):
             parsed.drop(claim, number)
@@ -69,82 +66,6 @@ def _read(source: Source, parsed: Parsed) -> None:
             parsed.keep()
         parsed.claims.append(claim)
         parsed.full()
-
-
-def _rows(source: Source) -> Iterator[dict[str, Any]]:
-    try:
-        import lance
-    except ImportError:
-        msg = f"{source.file}:1: a Lance table is read by an extra: {INSTALL}"
-        raise SourceError(msg) from None
-    file = source.file
-    table = _guarded(file, lambda: lance.dataset(str(source.path)))
-    _refuse_elsewhere(table, file)
-    _check_columns(_guarded(file, lambda: table.schema), file)
-    if (count := _guarded(file, table.count_rows)) > _MAX_ROWS:
-        msg = f"{file}:1: table must hold at most {_MAX_ROWS:,} rows, got {count:,}"
-        raise SourceError(msg)
-    # Only these columns: vectors are made anew, by the lab's own encoder.
-    batches = _guarded(
-        file,
-        lambda: iter(
-            table.to_batches(
-                columns=[*_TEXTS, *_NUMBERS],
-                batch_size=_BATCH_ROWS,
-                batch_readahead=1,
-                fragment_readahead=1,
-                scan_in_order=True,
-            )
-        ),
-    )
-    left = MAX_FILE_BYTES
-    while (batch := _guarded(file, lambda: next(batches, None))) is not None:
-        left -= batch.nbytes
-        if left < 0:
-            msg = f"{file}:1: table must unpack to at most {MAX_FILE_BYTES:,} bytes, it goes on"
-            raise SourceError(msg)
-        yield from _guarded(file, batch.to_pylist)
-
-
-def _guarded(file: str, work: Callable[[], T]) -> T:
-    """Result of a call into the native reader, all of whose failures are the file's."""
-    try:
-        return work()
-    except Exception as error:
-        msg = f"{file}:1: no Lance table that can be read: {str(error)[:200]}"
-        raise SourceError(msg) from None
-    except BaseException as error:
-        # What the native code calls a panic is no Exception, and is not to be named by import.
-        if type(error).__name__ != "PanicException":
-            raise
-        msg = f"{file}:1: no Lance table that can be read: damaged data"
-        raise SourceError(msg) from None
-
-
-def _refuse_elsewhere(table: Any, file: str) -> None:
-    """A table may name data beyond its folder, even on the net: none of it is looked at."""
-    names = [
-        data.path
-        for fragment in _guarded(file, table.get_fragments)
-        for data in fragment.metadata.files
-    ]
-    if _guarded(file, table.base_paths) or any("/" in name or "\\" in name for name in names):
-        msg = f"{file}:1: table refers to data outside its folder; copy it whole (deep clone)"
-        raise SourceError(msg)
-
-
-def _check_columns(schema: Any, file: str) -> None:
-    types = {field.name: str(field.type) for field in schema}
-    wrong = [name for name in _TEXTS if types.get(name) not in ("string", "large_string")]
-    wrong += [
-        name
-        for name in _NUMBERS
-        if types.get(name) not in ("double", "float", "int64", "int32", "uint64")
-    ]
-    if wrong:
-        seen = ", ".join(f"{name} {kind}" for name, kind in sorted(types.items()))[:200]
-        msg = f"{file}:1: table must have the columns {', '.join(wrong)}, got {seen or 'none'}"
-        raise SourceError(msg)
 
 
 def _claim(row: dict[str, Any], number: int, source: Source, parsed: Parsed) -> Claim | str:
