@@ -1,4 +1,4 @@
-"""OpenClaw's memory index, one SQLite file per agent, read where it lies.
+"""OpenClaw's memory index, one SQLite file per agent, read where it lies (not packed).
 
 Each chunk is what production would find, so each is a memory under its own id; chunks overlap by
 design and stay as they are. A chunk of a memory file has the layer and origin its path says

@@ -1,4 +1,7 @@
-"""RecallNest's store, a Lance table (``memories.lance``), read where it lies by an extra.
+"""RecallNest's store, a Lance table (``memories.lance``), read where it lies.
+
+It takes an extra, ``pip install 'recalltune[stores]'`` (85 MB). The folder is one source: it is
+read again when any of its files changed, and refused if a link is in it or it names data elsewhere.
 
 The row's ``timestamp`` is when the store took it in, not when it happened; it is the only time most
 rows have, so it stands for both and is counted. A row whose ``evolution.eventTime`` tells the event
