@@ -1,4 +1,4 @@
-"""What becomes of a turn that is to be a memory: noise is left out, a long one is cut, paths tell."""
+"""What becomes of a turn that is to be a memory: noise, chunks, paths, injected blocks."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recalltune.ingest.claim import Claim
 from recalltune.ingest.gate import strictest
-from recalltune.ingest.parsed import Claim
 from recalltune.ingest.versions import Settled, settle
 from recalltune.store import Memory, MemorySpan
 

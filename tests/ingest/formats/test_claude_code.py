@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -656,8 +657,11 @@ def test_a_prompt_of_the_queue_is_said_once_at_most(lab, write, after, reason):
 
 
 def test_of_two_prompts_that_wait_the_named_or_the_first_one_leaves(lab, write):
-    records = [say("u1"), *(queue("enqueue", word, at=f"2026-01-0{n}") for n, word in
-               enumerate(("one", "two", "three"), start=1)), queue("remove", "two"), queue("remove")]  # fmt: skip
+    waiting = [
+        queue("enqueue", word, at=f"2026-01-0{day}")
+        for day, word in enumerate(("one", "two", "three"), start=1)
+    ]
+    records = [say("u1"), *waiting, queue("remove", "two"), queue("remove")]
     ingest(lab, write("s.jsonl", records))
     assert turns(lab).sort("seq")["text"].to_list() == ["text of u1", "one", "two"]
 
@@ -706,7 +710,7 @@ def test_a_search_of_the_memory_is_kept_with_what_it_showed(lab, write, content)
     [row] = searches(lab)
     assert (row["query_id"], row["query"], row["scope"]) == ("r1#t1", "tea", "cc:session-")
     assert (row["shown"], row["scores"]) == (["a1b2c3d4", "b2c3d4e5"], [0.91, 0.8])
-    assert row["asked_at"] == 1767225600 * 10**6
+    assert row["asked_at"] == datetime(2026, 1, 1, tzinfo=UTC)
     assert "search of the memory, kept in the search log: 1" in report.notices
 
 

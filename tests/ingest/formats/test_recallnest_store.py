@@ -251,8 +251,19 @@ def test_a_link_inside_a_table_refuses_the_whole(lab, table, tmp_path):
     [data] = (path / "data").iterdir()
     shutil.move(data, tmp_path / "elsewhere")
     data.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(SourceError, match="must hold nothing but files and folders"):
+    with pytest.raises(SourceError, match=r"^src/memories\.lance:1: .* nothing but files"):
         ingest(lab, path)
+
+
+def test_a_table_too_large_keeps_no_other_file_of_a_folder_out(lab, table, src, monkeypatch):
+    table(row("a"))
+    (src / "MEMORY.md").write_text("- Tea first.")
+    monkeypatch.setattr(sys.modules["recalltune.ingest.store_folder"], "MAX_FILE_BYTES", 100)
+    report = ingest(lab, src)
+    assert report.frame.select("file", "format", "kept").rows() == [
+        ("src/memories.lance", "too large", 0),
+        ("src/MEMORY.md", "markdown_folder", 1),
+    ]
 
 
 def test_the_digest_of_a_table_is_that_of_its_names_and_bytes(tmp_path):

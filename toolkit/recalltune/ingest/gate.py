@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from recalltune.errors import SourceError
-from recalltune.ingest.parsed import Claim
+from recalltune.ingest.claim import Claim
 
 __all__ = [
     "Telling",

@@ -46,7 +46,10 @@ class Log:
             if isinstance(target := record.get("$rewindTo"), str):
                 log._rewind(target)
             found = list(messages_on(record))
-            compressed = "$set" in record and any(map(is_recap, found))
+            # Later lists go on to hold the recap; only the first one copies.
+            compressed = any(
+                is_recap(one) and str(one.get("id")) not in log._listed for one in found
+            )
             for message in found:
                 log._note(message, place, listed="$set" in record, compressed=compressed)
                 place += 1
@@ -68,7 +71,7 @@ class Log:
     def _note(self, message: Any, place: int, *, listed: bool, compressed: bool) -> None:
         if not isinstance(message, dict) or not isinstance(message_id := message.get("id"), str):
             return
-        if compressed and message_id not in self._listed:
+        if listed and compressed and message_id not in self._listed:
             self._copies.add(message_id)
         if not listed and message.get("type") in ("user", "gemini"):
             self._talks = True

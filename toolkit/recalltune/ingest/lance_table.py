@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from recalltune.errors import SourceError
 from recalltune.ingest.reader import MAX_FILE_BYTES
+from recalltune.ingest.store_folder import refuse_links
 
 __all__ = ["lance_rows"]
 
@@ -39,13 +40,14 @@ def lance_rows(
     Raises
     ------
     SourceError
-        If the extra is missing; if the folder is no Lance table, is damaged, lacks a column or
-        refers to data outside itself; or beyond 5 million rows or `MAX_FILE_BYTES`.
+        If the extra is missing; if the folder is no Lance table, is damaged, lacks a column, holds
+        a link or refers to data outside itself; or beyond 5 million rows or `MAX_FILE_BYTES`.
     """
     if not (path / "_versions").is_dir():
         # Told at once; the library would look for it again and again.
         msg = f"{file}:1: no Lance table: there is no folder _versions in it"
         raise SourceError(msg)
+    refuse_links(path, file)
     try:
         import lance
     except ImportError:

@@ -13,7 +13,8 @@ from typing import Any
 
 import duckdb
 
-from recalltune.ingest.parsed import Claim, Parsed
+from recalltune.ingest.claim import Claim
+from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.versions import Settled, settle, settle_turn
 from recalltune.store import (
     ClaimRow,

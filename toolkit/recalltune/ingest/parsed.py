@@ -5,36 +5,30 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
-from recalltune.ingest.attributes import Attributes
-from recalltune.ingest.chunks import chunk_spans
+from recalltune.ingest.claim import Claim
 from recalltune.ingest.injected import take_injected
 from recalltune.ingest.kinds import Kind, SessionKind, kind_of
-from recalltune.ingest.noise import noise_reason
-from recalltune.ingest.redact import redact, redact_value
+from recalltune.ingest.redact import redact
+from recalltune.ingest.sealing import sealed, sealed_claim
+from recalltune.ingest.turn_claims import turn_claim, turn_claims
 from recalltune.store import (
     Access,
     LedgerHop,
-    Memory,
-    MemorySpan,
     Row,
     SearchLogEntry,
     Turn,
     text_hash,
 )
 
-__all__ = ["Claim", "Drop", "Parsed", "Settings", "claim_of"]
+__all__ = ["Drop", "Parsed", "Settings"]
 
-_WORDY = ("query", "title", "gist", "reason", "subject", "project", "tags", "meta", "expectations")
-"""Columns with words of the source beside its texts."""
-R = TypeVar("R", bound=Row)
 _EXAMPLES = 5
 _REASONS = 100
-_ORIGIN = {"user": "owner", "assistant": "agent"}
 _FULL_ROWS = 20_000
 _FULL_CHARS = 32 * 2**20
 
@@ -54,71 +48,6 @@ class Drop:
 
     count: int = 0
     lines: list[int] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What one place of one file says about one memory."""
-
-    memory: Memory
-    span: MemorySpan
-    line: int
-    stated_at: datetime | None = None
-    """When the source said so, where it tells: decides which of two records is the later one."""
-    edits: bool = False
-    """A later text under the same id is a new version, as the format has it."""
-    withheld: bool = False
-    """The record itself was left out; that it was not told, or told late, counts all the same."""
-
-    @property
-    def silent(self) -> bool:
-        """Whether it says that the text was never told."""
-        return self.span.gated and self.span.told_at is None
-
-    @property
-    def content(self) -> str | None:
-        """What the source calls its content; the same again says that the text is unchanged."""
-        content = self.memory.meta.get("contentHash")
-        return content if isinstance(content, str) else None
-
-
-def claim_of(
-    memory_id: str,
-    text_hash: str,
-    found: Attributes,
-    *,
-    scope: str,
-    at: datetime | None,
-    source: str,
-    file: str,
-    line: int,
-    stated_at: datetime | None = None,
-    edits: bool = False,
-    withheld: bool = False,
-) -> Claim:
-    """Memory with the attributes found for it.
-
-    It happened ``at`` one instant, and was known from then on unless its attributes say otherwise.
-    """
-    memory = Memory(
-        memory_id=memory_id,
-        text_hash=text_hash,
-        scope=scope,
-        source=source,
-        meta=found.meta,
-        **found.fields,
-    )
-    span = MemorySpan(
-        memory_id=memory_id,
-        text_hash=text_hash,
-        scope=scope,
-        event_at=at,
-        known_at=found.known_at or at,
-        gated=found.gated,
-        told_at=found.told_at,
-        file=file,
-    )
-    return Claim(memory, span, line, stated_at, edits, withheld)
 
 
 @dataclass
@@ -303,10 +232,13 @@ class Parsed:
             meta={"parts": dict(sorted(counts.items()))},
         )
         self.turns.append(turn)
+        layer, origin = self.settings.layer or self._kind.layer or "log", self._kind.origin
         if remembered:
-            self.claims.append(self._remembered(turn, turn_id, turn.text_hash))
+            self.claims.append(turn_claim(turn, layer=layer, origin=origin))
         elif self.settings.turns_as_memories and not sidechain:
-            self._remember(turn, text)
+            self.claims += turn_claims(
+                turn, text, layer=layer, origin=origin, put=self.text, notes=self.notes
+            )
         self.full()
         return True
 
@@ -363,23 +295,10 @@ class Parsed:
 
     def seal(self) -> None:
         """Take secrets out of what stands beside the texts, before the rows are written."""
-        self.claims = [self._sealed_claim(claim) for claim in self.claims]
-        self.searches = [self._sealed(row) for row in self.searches]
-        self.witnessed = [self._sealed(row) for row in self.witnessed]
-        self.others = [self._sealed(row) for row in self.others]
-
-    def _sealed_claim(self, claim: Claim) -> Claim:
-        memory = self._sealed(claim.memory)
-        return claim if memory is claim.memory else replace(claim, memory=memory)
-
-    def _sealed(self, row: R) -> R:
-        """The row itself where nothing of it is secret."""
-        clean = {}
-        for name in _WORDY:
-            value = getattr(row, name, None)
-            if value and (made := redact_value(value, self.redacted)) is not value:
-                clean[name] = made
-        return row.with_(**clean) if clean else row
+        self.claims = [sealed_claim(claim, self.redacted) for claim in self.claims]
+        self.searches = [sealed(row, self.redacted) for row in self.searches]
+        self.witnessed = [sealed(row, self.redacted) for row in self.witnessed]
+        self.others = [sealed(row, self.redacted) for row in self.others]
 
     def drain(self) -> None:
         """Forget the rows, which were written; the account goes on."""
@@ -402,38 +321,3 @@ class Parsed:
             return 0
         self._said[turn_id] = [*seen, digest]
         return len(seen) + 1
-
-    def _remember(self, turn: Turn, text: str) -> None:
-        """Make memories of what a turn said, unless it is noise; a long one is cut into several."""
-        if reason := noise_reason(text, turn.role):
-            self.notes[f"turn not made a memory: {reason}"] += 1
-            return
-        spans = chunk_spans(text)
-        if len(spans) == 1:
-            self.claims.append(self._remembered(turn, turn.turn_id, turn.text_hash))
-            return
-        self.notes["turn cut into several memories"] += 1
-        for number, (start, end) in enumerate(spans, start=1):
-            key = self.text(text[start:end])
-            self.claims.append(self._remembered(turn, f"{turn.turn_id}#{number}", key))
-
-    def _remembered(self, turn: Turn, memory_id: str, text_hash: str) -> Claim:
-        """Memory that says what a turn said, known from the moment it was said."""
-        said_by = Attributes(
-            {
-                "layer": self.settings.layer or self._kind.layer or "log",
-                "origin": self._kind.origin or _ORIGIN.get(turn.role),
-                "turn_id": turn.turn_id,
-                "session": turn.session_id,
-            }
-        )
-        return claim_of(
-            memory_id,
-            text_hash,
-            said_by,
-            scope=turn.scope,
-            at=turn.said_at,
-            source=turn.source,
-            file=turn.file,
-            line=turn.line or 1,
-        )

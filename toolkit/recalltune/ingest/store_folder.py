@@ -1,7 +1,7 @@
 """A folder that is one source: a Lance table, told by its name alone (``memories.lance``).
 
-In: a path. Out: its size and digest, over all its files for such a folder. Nothing in it may lead
-out of it: a link or a special file inside refuses the whole.
+In: a path. Out: its size and digest, over all its files for such a folder. Links in it are never
+followed, and its reader refuses it for them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from recalltune.errors import SourceError
 from recalltune.ingest.reader import MAX_FILE_BYTES, file_digest
 
-__all__ = ["is_store_folder", "source_digest", "source_size"]
+__all__ = ["is_store_folder", "refuse_links", "source_digest", "source_size"]
 
 _SUFFIX = ".lance"
 _MAX_FILES = 100_000
@@ -37,27 +37,38 @@ def source_digest(path: Path) -> str:
     Raises
     ------
     SourceError
-        If it is too large, or holds a link, a special file or too many files.
+        If it is too large, or a folder of too many files.
     """
     if not path.is_dir():
         return file_digest(path)
-    if (size := source_size(path)) > MAX_FILE_BYTES:
-        msg = f"{path}:1: table must be at most {MAX_FILE_BYTES:,} bytes, got {size:,}"
+    files = list(_files(path))
+    size = sum(one.stat().st_size for one in files)
+    if size > MAX_FILE_BYTES or len(files) > _MAX_FILES:
+        msg = (
+            f"{path}:1: table must be at most {MAX_FILE_BYTES:,} bytes in {_MAX_FILES:,} files, "
+            f"got {size:,} in {len(files):,}"
+        )
         raise SourceError(msg)
     whole = hashlib.sha256()
-    for one in _files(path):
+    for one in files:
         name = one.relative_to(path).as_posix().encode("utf-8", "surrogateescape")
         whole.update(name + b"\0" + file_digest(one).encode() + b"\n")
     return whole.hexdigest()
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for count, one in enumerate(sorted(folder.rglob("*")), start=1):
+def refuse_links(path: Path, file: str) -> None:
+    """Refuse a folder in which anything leads out of it.
+
+    Raises
+    ------
+    SourceError
+        If there is a symbolic link or a special file, ``file`` being the folder's name in it.
+    """
+    for one in sorted(path.rglob("*")):
         if one.is_symlink() or not (one.is_file() or one.is_dir()):
-            msg = f"{folder}:1: table must hold nothing but files and folders, got {one.name}"
+            msg = f"{file}:1: table must hold nothing but files and folders, got {one.name}"
             raise SourceError(msg)
-        if count > _MAX_FILES:
-            msg = f"{folder}:1: table must hold at most {_MAX_FILES:,} files"
-            raise SourceError(msg)
-        if one.is_file():
-            yield one
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (one for one in sorted(folder.rglob("*")) if not one.is_symlink() and one.is_file())

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from recalltune.ingest.claim import Claim
 from recalltune.ingest.gate import strictest
-from recalltune.ingest.parsed import Claim
 from recalltune.store import Memory, MemorySpan, Turn
 
 __all__ = ["Settled", "settle", "settle_turn", "stacked"]

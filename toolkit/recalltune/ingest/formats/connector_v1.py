@@ -32,11 +32,12 @@ from recalltune.ingest.attributes import (
     share_of,
     tags_of,
 )
+from recalltune.ingest.claim import Claim, claim_of
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.json_source import json_document
 from recalltune.ingest.moments import read_moment
-from recalltune.ingest.parsed import Claim, Parsed, Settings, claim_of
+from recalltune.ingest.parsed import Parsed, Settings
 
 __all__ = ["FORMAT", "VERSION", "keeps_metadata"]
 

@@ -197,7 +197,7 @@ def _is_head(record: dict[str, Any]) -> bool:
 
 def _is_line(record: dict[str, Any]) -> bool:
     changes = isinstance(record.get("$set"), dict) or isinstance(record.get("$rewindTo"), str)
-    return changes or _is_head(record) or ("id" in record and _is_message(record))
+    return changes or _is_head(record) or _is_message(record)
 
 
 def _fits(sample: Sample) -> float:
@@ -212,7 +212,7 @@ def _fits(sample: Sample) -> float:
             return float(_is_head(document))
         return sum(map(_is_message, messages)) / len(messages)
     records = [record for record in sample.records if isinstance(record, dict)]
-    # Lines of {id, type, content} are what many write; a head or a reply is Gemini's own.
+    # Lines of {type, content} are what many write; a head or a reply is Gemini's own.
     own = any(_is_head(record) or record.get("type") == "gemini" for record in records)
     return sum(map(_is_line, records)) / len(sample.records) if own else 0.0
 

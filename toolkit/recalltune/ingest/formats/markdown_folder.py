@@ -15,6 +15,7 @@ from typing import Any
 
 from recalltune.errors import SourceError, nearest
 from recalltune.ingest.attributes import ATTRIBUTE_NAMES, Attributes, read_attributes
+from recalltune.ingest.claim import claim_of
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.front_matter import split_front_matter
 from recalltune.ingest.gate import refuse_unread_rule
@@ -22,7 +23,7 @@ from recalltune.ingest.kinds import NOT_MEMORIES, kind_of, path_parts
 from recalltune.ingest.markdown_blocks import Block, markdown_blocks
 from recalltune.ingest.markdown_shape import MARKDOWN_SUFFIXES, is_agent_memory, markdown_shape
 from recalltune.ingest.moments import dated_name
-from recalltune.ingest.parsed import Parsed, claim_of
+from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import read_document
 
 __all__ = ["FORMAT"]

@@ -23,6 +23,7 @@ from typing import Any
 
 from recalltune.errors import SourceError
 from recalltune.ingest.attributes import Attributes
+from recalltune.ingest.claim import Claim, claim_of
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.front_matter import split_front_matter
 from recalltune.ingest.gate import may_hold_rule, refuse_unread_rule
@@ -36,7 +37,7 @@ from recalltune.ingest.note_fields import (
     note_tags,
 )
 from recalltune.ingest.note_marks import heading_of, read_marks
-from recalltune.ingest.parsed import Claim, Parsed, claim_of
+from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import read_document
 
 __all__ = ["FORMAT"]

@@ -24,11 +24,12 @@ from typing import Any
 
 from recalltune.errors import SourceError
 from recalltune.ingest.attributes import Attributes
+from recalltune.ingest.claim import claim_of
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.gate import refuse_unread_rule
 from recalltune.ingest.kinds import kind_of, path_parts
 from recalltune.ingest.moments import dated_name
-from recalltune.ingest.parsed import Parsed, claim_of
+from recalltune.ingest.parsed import Parsed
 from recalltune.store import SQLITE_HEADER, sqlite_rows, sqlite_tables
 
 __all__ = ["FORMAT"]
