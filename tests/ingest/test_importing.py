@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -237,10 +238,10 @@ def test_a_file_that_is_too_large_keeps_the_others_of_its_folder_in(lab, write, 
     small = write("small.jsonl", [SESSION])
     report = ingest(lab, small.parent)
     assert report.frame.select("file", "format", "kept").rows() == [
-        ("src/large.jsonl", "too large", 0),
+        ("src/large.jsonl", "unreadable", 0),
         ("src/small.jsonl", "claude_code", 1),
     ]
-    assert "1 file too large to be read, passed over: src/large.jsonl" in report.notices
+    assert any("passed over: src/large.jsonl: " in told for told in report.notices)
     with pytest.raises(SourceError, match="file must be at most 500 bytes"):
         ingest(lab, large)
 
@@ -254,3 +255,16 @@ def test_a_line_nested_too_deeply_is_told_apart_from_a_damaged_one(lab, write):
         "nested deeper than 64 levels": 1,
         "damaged line": 1,
     }
+
+
+def test_a_damaged_file_of_a_folder_is_named_and_the_others_are_in(lab, write):
+    packed = gzip.compress(
+        "".join(json.dumps(SESSION | {"uuid": f"u{n}"}) + "\n" for n in range(9)).encode()
+    )
+    torn = write("torn.jsonl.gz", packed[: len(packed) // 2])
+    ingest(lab, write("torn.json", '{"version": "connector-v1", "records": [').parent)
+    report = ingest(lab, write("whole.jsonl", [SESSION]).parent)
+    assert report.frame.filter(format="claude_code")["file"].to_list() == ["src/whole.jsonl"]
+    assert set(report.frame["format"]) == {"claude_code", "unknown", "unreadable"}
+    with pytest.raises(SourceError, match="damaged gzip file"):
+        ingest(lab, torn)

@@ -21,6 +21,7 @@ __all__ = [
     "RecalltuneError",
     "Settings",
     "SourceError",
+    "UnreadableError",
     "checked",
     "nearest",
 ]
@@ -39,6 +40,13 @@ class ParameterError(RecalltuneError, ValueError):
 
 class SourceError(RecalltuneError, ValueError):
     """A file to be read breaks its format; the message starts with ``file:line``."""
+
+
+class UnreadableError(SourceError):
+    """A file whose bytes cannot be read as what it is: damaged, too large, or a package is missing.
+
+    Nothing in it was understood, so a walked folder passes it over and names it.
+    """
 
 
 class ContractError(RecalltuneError):

@@ -261,7 +261,7 @@ def test_a_table_too_large_keeps_no_other_file_of_a_folder_out(lab, table, src, 
     monkeypatch.setattr(sys.modules["recalltune.ingest.store_folder"], "MAX_FILE_BYTES", 100)
     report = ingest(lab, src)
     assert report.frame.select("file", "format", "kept").rows() == [
-        ("src/memories.lance", "too large", 0),
+        ("src/memories.lance", "unreadable", 0),
         ("src/MEMORY.md", "markdown_folder", 1),
     ]
 

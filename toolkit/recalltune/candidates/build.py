@@ -181,10 +181,11 @@ def candidates_for(
         Q rows with the columns of QUERY_COLUMNS; ``asked_at`` is set in each.
     labels
         query_id, memory_id, role, grade, place: what the queries should, and should not, find.
+        Labels of a query that is not asked are left out and counted.
     expectations
         query_id -> what is expected beyond labels.
     """
-    labels = pl.DataFrame() if labels is None else labels
+    labels, of_no_case = _of_queries(labels, queries)
     with lab.reading() as con:
         spans = SpanTable.of(read_spans(con), config.admit.audience)
         accesses = read_accesses(con)
@@ -213,6 +214,7 @@ def candidates_for(
         "abstained_queries": _abstained(asked, queries.height),
         "wordless_queries": _wordless(corpus.index, queries["text"].to_list()),
         "expanded_queries": _widened(config.arms, queries["text"].to_list()),
+        "labels_of_no_memory": _without_memory(labels, queries, spans),
         "same_instant": (spans.enters == queries["asked_at"].to_numpy()[:, None]).sum(axis=1),
     }
     return Candidates(
@@ -232,7 +234,8 @@ def candidates_for(
             encoder=_told(chosen, config.arms),
             vectors="" if asked is None else _sha(asked, corpus.vectors),
         ),
-        corpus_notices=corpus.notices | {"vectors_not_kept": unkept},
+        corpus_notices=corpus.notices
+        | {"vectors_not_kept": unkept, "labels_of_no_case": of_no_case},
         query_notices=notices,
     )
 
@@ -363,6 +366,25 @@ def _padded(rows: list[NDArray[Any]], width: int, filler: float) -> NDArray[np.f
     for position, row in enumerate(rows):
         out[position, : row.size] = row
     return out
+
+
+def _of_queries(labels: pl.DataFrame | None, queries: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Labels of the queries asked, and how many are of none of them."""
+    if labels is None or not labels.columns:
+        return pl.DataFrame(), 0
+    known = labels.filter(pl.col("query_id").is_in(queries["query_id"].to_list()))
+    return known, labels.height - known.height
+
+
+def _without_memory(
+    labels: pl.DataFrame, queries: pl.DataFrame, spans: SpanTable
+) -> NDArray[np.int64]:
+    """Shape (Q,), labels of each query that name no memory there is."""
+    if not labels.columns:
+        return np.zeros(queries.height, dtype=np.int64)
+    known = spans.frame["memory_id"].unique().to_list()
+    lost = labels.filter(~pl.col("memory_id").is_in(known))["query_id"].to_list()
+    return np.array([lost.count(query_id) for query_id in queries["query_id"]], dtype=np.int64)
 
 
 def _judgeable(labels: pl.DataFrame, queries: pl.DataFrame, spans: SpanTable) -> pl.DataFrame:

@@ -120,7 +120,7 @@ def load_cases(lab: Lab, path: str | PathLike[str], *, case_set: str) -> CaseRep
     rows: list[Row] = []
     for case, split in zip(resolved, splits, strict=True):
         rows.append(_case_row(case, split, case_set, key))
-        rows.extend(_labels(case, case_set))
+        rows.extend(_labels(case, case_set, key))
     with lab.writing() as con:
         forget_file(con, key)
         insert_rows(con, [*rows, _file_row(file, key, case_set, len(resolved))])
@@ -208,7 +208,7 @@ def _case_row(case: EvalCase, split: Split, case_set: str, key: str) -> EvalCase
     )
 
 
-def _labels(case: EvalCase, case_set: str) -> Iterator[Label]:
+def _labels(case: EvalCase, case_set: str, key: str) -> Iterator[Label]:
     def label(memory: str, role: Role, grade: int, place: int | None = None) -> Label:
         return Label(
             case_set=case_set,
@@ -217,6 +217,7 @@ def _labels(case: EvalCase, case_set: str) -> Iterator[Label]:
             role=role,
             grade=grade,
             place=place,
+            file=key,
         )
 
     for memory in flat_targets(case):

@@ -11,9 +11,7 @@ RecallNest, ``docs/connector-spec.md``.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from recalltune.ingest.attributes import ATTRIBUTE_NAMES, category_of, read_attr
 from recalltune.ingest.formats.connector_v1 import VERSION, keeps_metadata
 from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.reader import MAX_DOCUMENT_BYTES
+from recalltune.ingest.whole_file import write_whole
 from recalltune.store import Memory, MemorySpan
 
 __all__ = ["Stated", "write_connector"]
@@ -107,7 +106,7 @@ def write_connector(
     if len(content) > MAX_DOCUMENT_BYTES:
         msg = f"a payload must be at most {MAX_DOCUMENT_BYTES:,} bytes, got {len(content):,}"
         raise ContractError(msg)
-    return _put(Path(path), content)
+    return write_whole(path, content)
 
 
 def _in_order(record: dict[str, Any]) -> tuple[str, str, bytes]:
@@ -185,26 +184,3 @@ def _hint(memory: Memory, key: str, value: str | float | None) -> Any:
 
 def _instant(at: datetime) -> str:
     return at.astimezone(UTC).isoformat()
-
-
-def _put(path: Path, content: bytes) -> Path:
-    """Write a file that is there whole or, after any failure, as it was."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        msg = f"path must be a plain file or a new one, got {path}; give a file name"
-        raise ParameterError(msg)
-    if not path.parent.is_dir():
-        msg = f"path must be in a folder that is there, got {path}"
-        raise ParameterError(msg)
-    # A file made so is of mode 0600.
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
-    return path

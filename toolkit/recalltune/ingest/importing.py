@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from recalltune.errors import ParameterError, SourceError, nearest
+from recalltune.errors import ParameterError, SourceError, UnreadableError, nearest
 from recalltune.ingest.companion import SOURCE
 from recalltune.ingest.detect import Detection, detect
 from recalltune.ingest.folder import find_sources, gone_files
@@ -185,11 +185,10 @@ def _import(
     """Read a file that is new or not as it was; a changed one first takes back what it said."""
     try:
         sha256 = source_digest(source.path)
-    except SourceError:
-        # A folder may hold a file that is too large; it must not keep the others out.
+    except UnreadableError as error:
         if source.named:
             raise
-        tally.too_large(source.file)
+        tally.passed_over(source.file, str(error))
         return
     earlier = writer.known.get(source.file)
     if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, str(wish)):
@@ -205,7 +204,14 @@ def _import(
     confidence = None if wish.format != "auto" else detection.confidence
     file = _File(source, parsed, (sha256, str(wish)), confidence)
     writer.open(file)
-    FORMATS[detection.format].read(source, parsed)
+    try:
+        FORMATS[detection.format].read(source, parsed)
+    except UnreadableError as error:
+        # One damaged file of a folder must not keep the others out; half of one is never kept.
+        if source.named or not writer.close(file):
+            raise
+        tally.passed_over(source.file, str(error))
+        return
     file.whole = True
     writer.write_if_many()
 
@@ -216,6 +222,11 @@ def _detected(source: Source, format: str, tally: Tally) -> Detection | None:
         return Detection(format, 1.0)
     try:
         detection = detect(source)
+    except UnreadableError as error:
+        if source.named:
+            raise
+        tally.passed_over(source.file, str(error))
+        return None
     except SourceError:
         if source.named:
             raise
@@ -240,6 +251,13 @@ class _Writer:
     def open(self, file: _File) -> None:
         """Take up a file; from now on its rows are written with those of the others."""
         self._open.append(file)
+
+    def close(self, file: _File) -> bool:
+        """Forget a file that was opened last, if none of it is written yet; whether it was so."""
+        if file.parsed.written:
+            return False
+        self._open.remove(file)
+        return True
 
     def write_if_many(self) -> None:
         """Write if the rows that wait are enough to be worth it."""

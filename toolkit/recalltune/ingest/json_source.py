@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from recalltune.errors import SourceError
+from recalltune.errors import UnreadableError
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import (
     MAX_DEPTH,
@@ -68,4 +68,4 @@ def json_document(path: Path, file: str, parsed: Parsed) -> Any:
     except ValueError as error:
         line, why = getattr(error, "lineno", 1), getattr(error, "msg", str(error))
         msg = f"{file}:{line}: not a JSON document: {why}"
-        raise SourceError(msg) from None
+        raise UnreadableError(msg) from None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from recalltune.errors import SourceError
+from recalltune.errors import UnreadableError
 from recalltune.ingest.reader import MAX_FILE_BYTES
 from recalltune.ingest.store_folder import refuse_links
 
@@ -46,19 +46,19 @@ def lance_rows(
     if not (path / "_versions").is_dir():
         # Told at once; the library would look for it again and again.
         msg = f"{file}:1: no Lance table: there is no folder _versions in it"
-        raise SourceError(msg)
+        raise UnreadableError(msg)
     refuse_links(path, file)
     try:
         import lance
     except ImportError:
         msg = f"{file}:1: a Lance table is read by an extra: {INSTALL}"
-        raise SourceError(msg) from None
+        raise UnreadableError(msg) from None
     table = _guarded(file, lambda: lance.dataset(str(path)))
     _refuse_elsewhere(table, file)
     _check_columns(_guarded(file, lambda: table.schema), texts, numbers, file)
     if (count := _guarded(file, table.count_rows)) > _MAX_ROWS:
         msg = f"{file}:1: table must hold at most {_MAX_ROWS:,} rows, got {count:,}"
-        raise SourceError(msg)
+        raise UnreadableError(msg)
     # Only these columns: vectors are made anew, by the lab's own encoder.
     batches = _guarded(
         file,
@@ -77,7 +77,7 @@ def lance_rows(
         left -= batch.nbytes
         if left < 0:
             msg = f"{file}:1: table must unpack to at most {MAX_FILE_BYTES:,} bytes, it goes on"
-            raise SourceError(msg)
+            raise UnreadableError(msg)
         yield from _guarded(file, batch.to_pylist)
 
 
@@ -87,13 +87,13 @@ def _guarded(file: str, work: Callable[[], T]) -> T:
         return work()
     except Exception as error:
         msg = f"{file}:1: no Lance table that can be read: {str(error)[:200]}"
-        raise SourceError(msg) from None
+        raise UnreadableError(msg) from None
     except BaseException as error:
         # What the native code calls a panic is no Exception, and is not to be named by import.
         if type(error).__name__ != "PanicException":
             raise
         msg = f"{file}:1: no Lance table that can be read: damaged data"
-        raise SourceError(msg) from None
+        raise UnreadableError(msg) from None
 
 
 def _refuse_elsewhere(table: Any, file: str) -> None:
@@ -105,7 +105,7 @@ def _refuse_elsewhere(table: Any, file: str) -> None:
     ]
     if _guarded(file, table.base_paths) or any("/" in name or "\\" in name for name in names):
         msg = f"{file}:1: table refers to data outside its folder; copy it whole (deep clone)"
-        raise SourceError(msg)
+        raise UnreadableError(msg)
 
 
 def _check_columns(schema: Any, texts: Sequence[str], numbers: Sequence[str], file: str) -> None:
@@ -115,4 +115,4 @@ def _check_columns(schema: Any, texts: Sequence[str], numbers: Sequence[str], fi
     if wrong:
         seen = ", ".join(f"{name} {kind}" for name, kind in sorted(types.items()))[:200]
         msg = f"{file}:1: table must have the columns {', '.join(wrong)}, got {seen or 'none'}"
-        raise SourceError(msg)
+        raise UnreadableError(msg)

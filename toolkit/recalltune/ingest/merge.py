@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from recalltune.ingest.case_rows import HeldCases, merge_cases
 from recalltune.ingest.claim import Claim
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.versions import Settled, settle, settle_turn
@@ -44,6 +45,7 @@ class Holdings:
     claims: dict[str, list[Claim]]
     searches: set[str] = field(default_factory=set)
     accesses: set[tuple[Any, ...]] = field(default_factory=set)
+    cases: HeldCases = field(default_factory=HeldCases)
     fresh: list[ClaimRow] = field(default_factory=list)
     """Claims about memories that are not in the lab yet."""
     fresh_turns: list[Turn] = field(default_factory=list)
@@ -65,6 +67,7 @@ class Holdings:
         held.searches = known_searches(con, searches) if searches else set()
         used = [access.memory_id for file in files for access in file.accesses]
         held.accesses = known_accesses(con, used) if used else set()
+        held.cases = HeldCases.of(con, files)
         return held
 
     @classmethod
@@ -144,6 +147,7 @@ def merge(parsed: Parsed, file: str, held: Holdings) -> int:
         _merge_turns(parsed, held)
         + _merge_searches(parsed, held)
         + _merge_accesses(parsed, held)
+        + merge_cases(parsed, held.cases)
         + _merge_memories(parsed, file, held)
     )
 

@@ -79,6 +79,8 @@ class Parsed:
     """Cases, labels, runs, packings, hops: rows that no other file may contest."""
     bytes_read: int = 0
     """Where a reader of lines has come to, for those who watch."""
+    written: bool = False
+    """Whether some of its rows are written already."""
     turns_kept: int = 0
     """Turns written so far, without those that are not new."""
     memory_ids: set[str] = field(default_factory=set)
@@ -302,6 +304,7 @@ class Parsed:
 
     def drain(self) -> None:
         """Forget the rows, which were written; the account goes on."""
+        self.written = True
         self.turns_kept += len(self.turns)
         self.memory_ids.update(claim.memory.memory_id for claim in self.claims)
         for rows in self._rows:

@@ -24,7 +24,7 @@ from typing import IO, Any
 
 import orjson
 
-from recalltune.errors import SourceError
+from recalltune.errors import UnreadableError
 
 __all__ = [
     "MAX_DEPTH",
@@ -38,6 +38,7 @@ __all__ = [
     "read_document",
     "read_head",
     "read_lines",
+    "read_pieces",
 ]
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -103,11 +104,13 @@ def file_digest(path: Path) -> str:
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        msg = f"{path}:1: not a regular file"
-        raise SourceError(msg)
+        msg = f"{path.name}:1: not a regular file"
+        raise UnreadableError(msg)
     if status.st_size > MAX_FILE_BYTES:
-        msg = f"{path}:1: file must be at most {MAX_FILE_BYTES:,} bytes, got {status.st_size:,}"
-        raise SourceError(msg)
+        msg = (
+            f"{path.name}:1: file must be at most {MAX_FILE_BYTES:,} bytes, got {status.st_size:,}"
+        )
+        raise UnreadableError(msg)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -128,7 +131,7 @@ def read_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[
         If a gzip file is damaged, or unpacks to more than `MAX_FILE_BYTES`.
     """
     number, size, held = 1, 0, bytearray()
-    for piece in _pieces(path, MAX_FILE_BYTES):
+    for piece in read_pieces(path, MAX_FILE_BYTES):
         *ended, rest = piece.split(b"\n")
         for part in ended:
             if size:
@@ -160,20 +163,27 @@ def read_document(path: Path) -> tuple[str, bool]:
     size = path.stat().st_size
     if size > MAX_DOCUMENT_BYTES:
         msg = f"{path.name}:1: document must be at most {MAX_DOCUMENT_BYTES:,} bytes, got {size:,}"
-        raise SourceError(msg)
-    return _decoded(b"".join(_pieces(path, MAX_DOCUMENT_BYTES)).removeprefix(_BOM))
+        raise UnreadableError(msg)
+    return _decoded(b"".join(read_pieces(path, MAX_DOCUMENT_BYTES)).removeprefix(_BOM))
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """First bytes of a file, unpacked; fewer where the file ends, or cannot be unpacked."""
+    """First bytes of a file, unpacked; fewer where it ends, or where a packed one is damaged.
+
+    Raises
+    ------
+    UnreadableError
+        If it is damaged from its first byte on.
+    """
     held = b""
     try:
-        for piece in _pieces(path, MAX_FILE_BYTES):
+        for piece in read_pieces(path, MAX_FILE_BYTES):
             held += piece
             if len(held) >= size:
                 break
-    except SourceError:
-        pass  # Reading the file will say so; telling what it is goes by what there is.
+    except UnreadableError:
+        if not held:
+            raise
     return held[:size]
 
 
@@ -234,11 +244,11 @@ def _clean(value: Any, notes: Counter[str], depth: int) -> Any:
     }
 
 
-def _pieces(path: Path, limit: int) -> Iterator[bytes]:
+def read_pieces(path: Path, limit: int) -> Iterator[bytes]:
     """Bytes of a file in pieces, unpacked; never more than ``limit`` of them."""
     if path.is_dir():
         msg = f"{path.name}:1: is a folder, not a file"
-        raise SourceError(msg)
+        raise UnreadableError(msg)
     with path.open("rb") as file:
         packed = file.read(2) == _GZIP
         file.seek(0)
@@ -249,11 +259,11 @@ def _pieces(path: Path, limit: int) -> Iterator[bytes]:
                 total += len(piece)
                 if total > limit:
                     msg = f"{path.name}:1: file must hold at most {limit:,} bytes, it goes on"
-                    raise SourceError(msg)
+                    raise UnreadableError(msg)
                 yield piece
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             msg = f"{path.name}:1: damaged gzip file: {error}"
-            raise SourceError(msg) from None
+            raise UnreadableError(msg) from None
 
 
 def _line(number: int, raw: bytes, size: int, limit: int, *, complete: bool) -> Line:

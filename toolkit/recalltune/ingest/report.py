@@ -111,7 +111,7 @@ class Tally:
         self._gone: tuple[str, ...] = ()
         self._unknown: list[str] = []
         self._nothing: list[str] = []
-        self._large: list[str] = []
+        self._damaged: list[str] = []
         self.notes = notes
 
     def unchanged(self, file: str, earlier: IngestFile) -> None:
@@ -127,10 +127,10 @@ class Tally:
         self._files.append((file, "unknown", None, 0, 0, 0, 0, 0, 0))
         self._unknown.append(file)
 
-    def too_large(self, file: str) -> None:
-        """Note a file of a walked folder that is larger than any that is read."""
-        self._files.append((file, "too large", None, 0, 0, 0, 0, 0, 0))
-        self._large.append(file)
+    def passed_over(self, file: str, why: str) -> None:
+        """Note a file of a walked folder that cannot be read at all."""
+        self._files.append((file, "unreadable", None, 0, 0, 0, 0, 0, 0))
+        self._damaged.append(why if file in why else f"{file}: {why}")
 
     def nothing_kept(self, file: str) -> None:
         """Note a file of a walked folder with records of which none was kept."""
@@ -197,7 +197,7 @@ class Tally:
             (
                 *_of_gone(self._gone),
                 *_of_files(self._unknown, "of an unknown format in a folder, passed over"),
-                *_of_files(self._large, "too large to be read, passed over"),
+                *(f"file of a folder passed over: {why}" for why in self._damaged[:_NOTICES]),
                 *_of_files(self._nothing, "of a folder with records but none to keep"),
                 *_told(self.notes),
             ),

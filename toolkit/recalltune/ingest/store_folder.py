@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from recalltune.errors import SourceError
+from recalltune.errors import UnreadableError
 from recalltune.ingest.reader import MAX_FILE_BYTES, file_digest
 
 __all__ = ["is_store_folder", "refuse_links", "source_digest", "source_size"]
@@ -48,7 +48,7 @@ def source_digest(path: Path) -> str:
             f"{path}:1: table must be at most {MAX_FILE_BYTES:,} bytes in {_MAX_FILES:,} files, "
             f"got {size:,} in {len(files):,}"
         )
-        raise SourceError(msg)
+        raise UnreadableError(msg)
     whole = hashlib.sha256()
     for one in files:
         name = one.relative_to(path).as_posix().encode("utf-8", "surrogateescape")
@@ -67,7 +67,7 @@ def refuse_links(path: Path, file: str) -> None:
     for one in sorted(path.rglob("*")):
         if one.is_symlink() or not (one.is_file() or one.is_dir()):
             msg = f"{file}:1: table must hold nothing but files and folders, got {one.name}"
-            raise SourceError(msg)
+            raise UnreadableError(msg)
 
 
 def _files(folder: Path) -> Iterator[Path]:

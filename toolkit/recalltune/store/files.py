@@ -21,7 +21,9 @@ from recalltune.store.write import insert_rows
 __all__ = [
     "forget_file",
     "known_accesses",
+    "known_cases",
     "known_files",
+    "known_labels",
     "known_searches",
     "replace_memories",
     "replace_turns",
@@ -29,8 +31,9 @@ __all__ = [
 
 _FORGET = (
     "delete from label where file = $file",
+    # Judgements of a file of their own stay where the file of their cases is read again.
     """
-    delete from label where exists (
+    delete from label where label.file = '' and exists (
         select 1 from eval_case c
         where c.file = $file and c.case_set = label.case_set and c.case_id = label.case_id)
     """,
@@ -55,6 +58,11 @@ _SEARCHES = "select query_id from search_log semi join wanted on wanted.id = sea
 _ACCESSES = """
 select memory_id, used_at, kind, audience from access
 semi join wanted on wanted.id = access.memory_id
+"""
+_CASES = "select case_set, case_id from eval_case semi join wanted on wanted.id = eval_case.case_id"
+_LABELS = """
+select case_set, case_id, memory_id, role from label
+semi join wanted on wanted.id = label.case_id
 """
 _DELETE_TURNS = "delete from turn using wanted where wanted.id = turn.turn_id"
 _DELETE_SPANS = "delete from memory_span using wanted where wanted.id = memory_span.memory_id"
@@ -94,6 +102,18 @@ def known_accesses(
 ) -> set[tuple[str, datetime, str, str]]:
     """Uses of these memories that are in the lab: memory, instant, kind, audience."""
     return set(run(con, _ACCESSES, wanted=ids(memory_ids)).iter_rows())
+
+
+def known_cases(con: duckdb.DuckDBPyConnection, case_ids: Sequence[str]) -> set[tuple[str, str]]:
+    """Cases of these ids that are in the lab: case set, id."""
+    return set(run(con, _CASES, wanted=ids(case_ids)).iter_rows())
+
+
+def known_labels(
+    con: duckdb.DuckDBPyConnection, case_ids: Sequence[str]
+) -> set[tuple[str, str, str, str]]:
+    """Labels of these cases that are in the lab: case set, case, memory, role."""
+    return set(run(con, _LABELS, wanted=ids(case_ids)).iter_rows())
 
 
 def replace_turns(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from recalltune.errors import SourceError
+from recalltune.errors import SourceError, UnreadableError
 
 __all__ = ["SQLITE_HEADER", "sqlite_rows", "sqlite_tables"]
 
@@ -74,7 +74,7 @@ def sqlite_rows(
     """
     if table not in sqlite_tables(path, file):
         msg = f"{file}:1: database has no ordinary table {table!r}"
-        raise SourceError(msg)
+        raise UnreadableError(msg)
     left = _INFLATED * path.stat().st_size
 
     def text(raw: bytes) -> str:
@@ -96,13 +96,13 @@ def sqlite_rows(
             }
             if lacking := [column for column in columns if column not in stored]:
                 msg = f"{file}:1: table {table} must have the columns {', '.join(lacking)}"
-                raise SourceError(msg)
+                raise UnreadableError(msg)
             names = ", ".join(f'"{column}"' for column in columns)
             for row in con.execute(f'select {names} from "{table}" not indexed'):
                 left -= _ROW_BYTES + sum(len(one) for one in row if isinstance(one, str | bytes))
                 if left < 0:
                     msg = f"{file}:1: damaged database: it yields more than the file can hold"
-                    raise SourceError(msg)
+                    raise UnreadableError(msg)
                 yield row
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _damaged(file, error) from None
@@ -120,4 +120,4 @@ def _opened(path: Path, text: Callable[[bytes], str]) -> sqlite3.Connection:
 
 
 def _damaged(file: str, error: Exception) -> SourceError:
-    return SourceError(f"{file}:1: no SQLite database that can be read: {error}")
+    return UnreadableError(f"{file}:1: no SQLite database that can be read: {error}")

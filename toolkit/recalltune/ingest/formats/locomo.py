@@ -211,7 +211,10 @@ def _question(question: Any, place: int, told: _Conversation, parsed: Parsed) ->
             file=told.file,
         )
     )
-    parsed.others += [Label(case_set=NAME, case_id=case_id, memory_id=target) for target in targets]
+    parsed.others += [
+        Label(case_set=NAME, case_id=case_id, memory_id=target, file=told.file)
+        for target in targets
+    ]
 
 
 def _targets(evidence: Any, told: _Conversation, parsed: Parsed) -> list[str]:
