@@ -53,7 +53,8 @@ class Sample:
     @cached_property
     def head(self) -> bytes:
         """The first 64 KiB."""
-        return read_head(self.source.path, _HEAD_BYTES)
+        # A folder that is one source has no bytes of its own.
+        return b"" if self.source.path.is_dir() else read_head(self.source.path, _HEAD_BYTES)
 
     @cached_property
     def text(self) -> str:
