@@ -98,7 +98,11 @@ def test_chains_end_in_one_current_memory_and_circles_are_told(tmp_path: Path, l
     """O110. Kind: chains, cycles, dangling pointers."""
 
     def record(name: str, by: str | None = None) -> dict[str, Any]:
-        found: dict[str, Any] = {"id": name, "text": f"tea {name}", "timestamp": "2026-01-01T00:00:00Z"}
+        found: dict[str, Any] = {
+            "id": name,
+            "text": f"tea {name}",
+            "timestamp": "2026-01-01T00:00:00Z",
+        }
         if by is not None:
             found["sourceMetadata"] = {"status": "superseded", "supersededBy": by}
         return found

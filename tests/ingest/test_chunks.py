@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from recalltune.errors import ParameterError
 from recalltune.ingest.chunks import chunk_spans, production_rounds
+from steps import grows_with_its_input
 
 BLANKS = set(" \n\t\r\v\f\xa0\u2003\u2028\u3000\ufeff")
 
@@ -163,12 +163,5 @@ def test_production_gives_the_same_places(shared: Path):
 @pytest.mark.parametrize(
     "unit", ["x", " ", "\n", ". ", "a\n", "a\nab\n", ".\n\n", "。", "word ", "\u3000a"]
 )
-def test_the_time_grows_with_the_text_alone(unit):
-    def seconds(chars: int) -> float:
-        text = unit * (chars // len(unit))
-        began = time.process_time()
-        chunk_spans(text)
-        return time.process_time() - began
-
-    small = min(seconds(50_000) for _ in range(3))
-    assert seconds(400_000) < 40 * small + 0.05
+def test_the_work_grows_with_the_text_alone(unit):
+    assert grows_with_its_input(lambda n: chunk_spans(unit * (n // len(unit))), 10_000, 80_000)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recalltune.ingest.noise import noise_reason, width
+from steps import grows_with_its_input
 
 REASONS = {
     "nothing said",
@@ -148,12 +147,8 @@ def test_every_reason_is_one_of_the_list_and_outer_blanks_do_not_matter(text, ro
 @pytest.mark.parametrize(
     "unit", ["a", "<command-name>", "<bash-input></bash-input>", "好的", "!", "/"]
 )
-def test_the_time_grows_with_the_text_alone(unit):
-    def seconds(chars: int) -> float:
-        text = unit * (chars // len(unit))
-        began = time.process_time()
-        noise_reason(text, "user")
-        return time.process_time() - began
+def test_the_work_grows_with_the_text_alone(unit):
+    def work(chars: int) -> None:
+        noise_reason(unit * (chars // len(unit)), "user")
 
-    small = min(seconds(50_000) for _ in range(3))
-    assert seconds(400_000) < 40 * small + 0.05
+    assert grows_with_its_input(work, 10_000, 80_000)

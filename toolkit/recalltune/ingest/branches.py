@@ -99,12 +99,13 @@ def linked(
     >>> linked([("a", None), ("b", "lost")], Counter())
     {'a': None, 'b': 'a'}
     """
-    parents = dict(reversed(list(messages)))
+    parents: dict[str, str | None] = {}
+    for message, parent in messages:
+        parents.setdefault(message, parent)
     before: str | None = None
-    for message in reversed(parents):
-        parent = parents[message]
+    for message, parent in parents.items():
         if parent is not None and parent not in parents:
             notes["parent that is not in the file, the record before taken"] += 1
             parents[message] = before
         before = message
-    return dict(reversed(parents.items()))
+    return parents

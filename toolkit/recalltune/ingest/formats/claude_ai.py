@@ -118,9 +118,8 @@ def _on_other_branches(conversation: dict[str, Any], notes: Counter[str]) -> set
     leaf = conversation.get("current_leaf_message_uuid")
     told = isinstance(leaf, str) and leaf in parents
     others = parents.keys() - branch_to(leaf if told else named[-1][0], parents, notes)
-    notes["current_leaf_message_uuid missing, the last message's branch taken"] += bool(
-        others and not told
-    )
+    if others and not told:
+        notes["current_leaf_message_uuid missing, the last message's branch taken"] += 1
     return others
 
 

@@ -26,6 +26,7 @@ from typing import Any
 
 from recalltune.ingest.claude_calls import Calls
 from recalltune.ingest.claude_queue import Prompt, Queue
+from recalltune.ingest.claude_shape import is_claude_record, is_iflow_record
 from recalltune.ingest.claude_words import RECAP, Words, record_words
 from recalltune.ingest.format import Format, Sample, Source, share_of_records
 from recalltune.ingest.json_source import json_objects
@@ -35,7 +36,6 @@ from recalltune.ingest.parsed import Parsed
 
 __all__ = ["FORMAT"]
 
-_ROLES = ("user", "human", "assistant")
 _ANSWERS = 64
 
 
@@ -207,12 +207,7 @@ def _string(values: dict[str, Any], key: str) -> str | None:
 
 
 def _shape(record: dict[str, Any]) -> bool:
-    kind, message = record.get("type"), record.get("message")
-    if kind in _ROLES:
-        return isinstance(message, dict) and "content" in message
-    return isinstance(kind, str) and bool(
-        {"uuid", "sessionId", "leafUuid", "messageId"} & record.keys()
-    )
+    return is_claude_record(record) and not is_iflow_record(record)
 
 
 def _fits(sample: Sample) -> float:
