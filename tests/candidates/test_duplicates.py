@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recalltune import store
 from recalltune.candidates.build import candidates
+from recalltune.candidates.copies import Copies
 from recalltune.candidates.duplicates import mark_near_duplicates, nearest_earlier
 from recalltune.candidates.settings import Admit, Arms, LexicalArm
 from recalltune.errors import ParameterError, checked
@@ -228,3 +230,27 @@ def test_a_threshold_out_of_range_is_refused(tmp_path, threshold):
     lab = make_lab(tmp_path / "l.duckdb", [Note("a", "tea")], [])
     with pytest.raises(ParameterError, match=r"threshold must be in \(0, 1\]"):
         mark_near_duplicates(lab, _Near(), threshold=threshold)
+
+
+def test_a_case_that_names_a_hidden_copy_is_answered_by_what_is_shown_for_it(tmp_path):
+    notes = [Note("a", "tea", 0.0, superseded=3.0), Note("b", "tea", 1.0), Note("c", "cup", 0.0)]
+    asks = [Ask("early", "tea", 2.0, ("b", "a", "c")), Ask("late", "tea", 4.0, ("b",))]
+    lab = make_lab(tmp_path / "l.duckdb", notes, asks, duplicates=True)
+    table = candidates(lab, "s", setting())
+    told = table.labels.select("query_id", "memory_id").rows()
+    assert sorted(told) == [("early", "a"), ("early", "c"), ("late", "b")]
+    assert table.notices["labels_of_copies"] == 1
+    shown = candidates(lab, "s", setting(duplicates="show"))
+    assert shown.labels.height == 4
+
+
+def test_a_long_chain_of_pointers_leads_to_its_end():
+    count = 5_000
+    ids = [f"m{n:05d}" for n in range(count)]
+    frame = pl.DataFrame(
+        {"memory_id": ids, "version": 1, "duplicate_of": [*ids[1:], None]},
+        schema={"memory_id": pl.String, "version": pl.Int64, "duplicate_of": pl.String},
+    )
+    copies = Copies.of(frame, np.zeros(count, dtype=np.int64))
+    assert set(copies.group.tolist()) == {0}
+    assert copies.later(np.ones(count, dtype=np.bool_)).tolist() == list(range(1, count))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -191,6 +192,7 @@ def candidates_for(
         accesses = read_accesses(con)
         data = data_digest(con)
     worlds = Worlds(spans, config.admit)
+    labels, of_copies = _spoken_for(labels, queries, worlds)
     chosen = _encoder(encoder, config.arms)
     corpus = _corpus(lab, worlds, config.arms, chosen)
     asked, unkept = None, corpus.notices.get("vectors_not_kept", 0)
@@ -215,6 +217,7 @@ def candidates_for(
         "wordless_queries": _wordless(corpus.index, queries["text"].to_list()),
         "expanded_queries": _widened(config.arms, queries["text"].to_list()),
         "labels_of_no_memory": _without_memory(labels, queries, spans),
+        "labels_of_copies": of_copies,
         "same_instant": (spans.enters == queries["asked_at"].to_numpy()[:, None]).sum(axis=1),
     }
     return Candidates(
@@ -383,8 +386,44 @@ def _without_memory(
     if not labels.columns:
         return np.zeros(queries.height, dtype=np.int64)
     known = spans.frame["memory_id"].unique().to_list()
-    lost = labels.filter(~pl.col("memory_id").is_in(known))["query_id"].to_list()
-    return np.array([lost.count(query_id) for query_id in queries["query_id"]], dtype=np.int64)
+    lost = Counter(labels.filter(~pl.col("memory_id").is_in(known))["query_id"].to_list())
+    return np.array([lost[query_id] for query_id in queries["query_id"]], dtype=np.int64)
+
+
+def _spoken_for(
+    labels: pl.DataFrame, queries: pl.DataFrame, worlds: Worlds
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Labels, a copy that is hidden from its query replaced by what is shown for it; how many.
+
+    A case that names one of two memories which say the same is answered by either of them.
+    """
+    spans, moved = worlds.spans, Counter[str]()
+    copies = spans.copies
+    if not labels.columns or worlds.admit.duplicates == "show" or not copies.rows.size:
+        return labels, np.zeros(queries.height, dtype=np.int64)
+    names = spans.frame["memory_id"].to_list()
+    group_of = {
+        names[row]: group
+        for row, group in zip(copies.rows.tolist(), copies.group.tolist(), strict=True)
+    }
+    asked = {row["query_id"]: row for row in queries.iter_rows(named=True)}
+    shown: dict[str, NDArray[np.bool_]] = {}
+    spoken = []
+    for query_id, memory_id in labels.select("query_id", "memory_id").iter_rows():
+        speaker = None
+        if memory_id in group_of:
+            query = asked[query_id]
+            if query_id not in shown:
+                world = worlds.world(query["asked_at"], query["scope"])
+                shown[query_id] = worlds.current(query["asked_at"], world)
+            speaker = copies.speaker(group_of[memory_id], shown[query_id])
+        name = memory_id if speaker is None else names[speaker]
+        moved[query_id] += name != memory_id
+        spoken.append(name)
+    told = labels.with_columns(pl.Series("memory_id", spoken, dtype=pl.String)).unique(
+        ["query_id", "memory_id", "role"], keep="first", maintain_order=True
+    )
+    return told, np.array([moved[query_id] for query_id in queries["query_id"]], dtype=np.int64)
 
 
 def _judgeable(labels: pl.DataFrame, queries: pl.DataFrame, spans: SpanTable) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.copies import Copies
 from recalltune.candidates.settings import Admit
 from recalltune.errors import ContractError
 
@@ -17,49 +18,6 @@ __all__ = ["DAY_US", "AccessLog", "SpanTable", "Worlds", "in_scope"]
 
 DAY_US = 86_400_000_000
 _NEVER = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, eq=False)
-class Copies:
-    """Rows of memories that say the same, first text against first text, in order of entering."""
-
-    rows: NDArray[np.intp]
-    """By time, then row."""
-    group: NDArray[np.intp]
-    """Which of them belong together."""
-
-    @classmethod
-    def of(cls, spans: pl.DataFrame, enters: NDArray[np.int64]) -> Copies:
-        """Find them by ``duplicate_of``; only rows of version 1 take part."""
-        ids, said = spans["memory_id"].to_list(), spans["duplicate_of"].to_list()
-        pointers = {one: other for one, other in zip(ids, said, strict=True) if other is not None}
-        roots = {one: _root(one, pointers) for one in pointers}
-        roots |= {root: root for root in roots.values()}
-        first = (spans["version"] == 1).to_list()
-        rows = [row for row, one in enumerate(ids) if first[row] and one in roots]
-        rows.sort(key=lambda row: (enters[row], row))
-        numbers = {root: number for number, root in enumerate(sorted(set(roots.values())))}
-        return cls(
-            np.array(rows, dtype=np.intp),
-            np.array([numbers[roots[ids[row]]] for row in rows], dtype=np.intp),
-        )
-
-    def later(self, shown: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Rows of ``shown``, a mask over all spans, of which an earlier copy is shown as well."""
-        here = shown[self.rows]
-        rows = self.rows[here]
-        _, firsts = np.unique(self.group[here], return_index=True)
-        return np.delete(rows, firsts)
-
-
-def _root(start: str, pointers: Mapping[str, str]) -> str:
-    """Where the pointers lead to in the end; of a circle, its first id."""
-    path = [start]
-    while (following := pointers.get(path[-1])) is not None:
-        if following in path:
-            return min(path[path.index(following) :])
-        path.append(following)
-    return path[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +130,19 @@ class Worlds:
         return self.alive(at) & in_scope(self.spans.scope, scope, self.admit.scope_match)
 
     def proposable(self, at: int, world: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Shape (S,); spans of a world that the status filters let an arm propose."""
+        """Shape (S,); spans of a world that an arm may propose: of copies, the first one alone."""
+        allowed = self.current(at, world)
+        if self.admit.duplicates == "hide" and self.spans.copies.rows.size:
+            allowed[self.spans.copies.later(allowed)] = False
+        return allowed
+
+    def current(self, at: int, world: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Shape (S,); spans of a world that pass the status filters."""
         allowed = world.copy()
         if self.admit.superseded == "hide":
             allowed &= self.spans.superseded >= at
         if self.admit.retracted == "hide":
             allowed &= self.spans.retracted >= at
-        if self.admit.duplicates == "hide" and self.spans.copies.rows.size:
-            allowed[self.spans.copies.later(allowed)] = False
         return allowed
 
 

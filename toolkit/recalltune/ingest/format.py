@@ -70,12 +70,17 @@ class Sample:
         except SourceError:
             return ()
 
+    @property
+    def of_lines(self) -> bool:
+        """Whether it is one JSON object a line; a document may have such lines further inside."""
+        objects = [isinstance(record, dict) for record in self.records]
+        return objects[:1] == [True] and sum(objects) > 1
+
     @cached_property
     def document(self) -> Any:
         """Value of the whole file, if it is one JSON document; else None."""
         # A file of lines is not decoded whole to find that it is no document.
-        lines = sum(isinstance(record, dict) for record in self.records) > 1
-        if lines or self.text.lstrip()[:1] not in ("{", "["):
+        if self.of_lines or self.text.lstrip()[:1] not in ("{", "["):
             return None
         try:
             return decode_json(read_document(self.source.path)[0], Counter())

@@ -1,8 +1,9 @@
 """Secrets in imported text are replaced by ``[redacted: kind]``, and counted.
 
-One linear pass of RE2 flags what may be near a secret; only there, in windows of bounded length,
-the rules of detect-secrets and our own are tried. So the whole stays linear in the text, whatever
-is in it.
+One linear pass of RE2 says which of our rules may have something to find. Tokens are found by RE2,
+over the whole text; values after a key word are read over a bounded stretch; the rules of
+detect-secrets, which backtrack, see windows of bounded length. So the whole stays linear in the
+text, whatever is in it.
 
 References
 ----------
@@ -14,102 +15,61 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 import re2
 
+from recalltune.ingest.secret_rules import LEADS, PLUGIN_FLAGS, PLUGINS, TOKENS
+from recalltune.ingest.secret_values import (
+    is_basic_credentials,
+    is_filled_in,
+    is_password_of_address,
+    is_secret,
+)
+
 __all__ = ["redact", "redact_value"]
 
-_WINDOW = 2_048
-_BEFORE, _AFTER = 80, 700
-_LONGEST_KEY = 16_384
-_SHORTEST = 6
-_PLUGINS = {
-    "artifactory": ("ArtifactoryDetector", "artifactory credentials"),
-    "aws": ("AWSKeyDetector", "aws access key"),
-    "azure_storage_key": ("AzureStorageKeyDetector", "azure storage key"),
-    "basic_auth": ("BasicAuthDetector", "password in an address"),
-    "cloudant": ("CloudantDetector", "cloudant credentials"),
-    "discord": ("DiscordBotTokenDetector", "discord bot token"),
-    "github_token": ("GitHubTokenDetector", "github token"),
-    "gitlab_token": ("GitLabTokenDetector", "gitlab token"),
-    "ibm_cloud_iam": ("IbmCloudIamDetector", "ibm cloud key"),
-    "ibm_cos_hmac": ("IbmCosHmacDetector", "ibm cos key"),
-    "jwt": ("JwtTokenDetector", "json web token"),
-    "mailchimp": ("MailchimpDetector", "mailchimp key"),
-    "npm": ("NpmDetector", "npm token"),
-    "openai": ("OpenAIDetector", "openai key"),
-    "pypi_token": ("PypiTokenDetector", "pypi token"),
-    "sendgrid": ("SendGridDetector", "sendgrid key"),
-    "slack": ("SlackDetector", "slack token"),
-    "softlayer": ("SoftlayerDetector", "softlayer credentials"),
-    "square_oauth": ("SquareOAuthDetector", "square secret"),
-    "stripe": ("StripeDetector", "stripe key"),
-    "telegram_token": ("TelegramBotTokenDetector", "telegram bot token"),
-    "twilio": ("TwilioKeyDetector", "twilio key"),
-}
-"""Module -> class and kind. The keyword plugin is not among them: `_KEYWORD` replaces values."""
+_WINDOW, _BEFORE, _AFTER = 1_024, 80, 300
+_LONGEST_VALUE, _LONGEST_KEY = 512, 16_384
 
-_KEY_WORDS = (
-    r"(?i:pass(?:word|wd|phrase)?|pwd|secret(?:[_-]?(?:access)?[_-]?key)?|token|api[_-]?key"
-    r"|access[_-]?key(?:[_-]?id)?|account[_-]?key|private[_-]?key|client[_-]?secret|credentials?)"
-    r"|密码|口令|密钥"
+# Of two kinds of secret that begin at the same sign, the lower rank gives its name.
+_KEY_RANK, _TOKEN_RANK, _PLUGIN_RANK, _LEAD_RANK = range(4)
+_MARK = "[redacted: "
+# The mark itself has words such as `token` in it, which must not be taken for a key.
+_SPARED = r"\[redacted: [a-z ]{1,40}\]|"
+_TOKEN = re2.compile(r"(?:\b|\\[nrt])(?:" + "|".join(f"({rule})" for _, rule in TOKENS) + ")")
+_LEAD = re2.compile(_SPARED + "|".join(f"({lead}){hint}" for _, lead, hint in LEADS))
+_FLAG = re2.compile("|".join(PLUGIN_FLAGS))
+_EDGE_OF_KEY = re2.compile(
+    r"(-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|PuTTY-User-Key-File-[0-9])"
+    r"|(-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-MAC: [0-9a-f]{1,64})"
 )
-_BETWEEN = r"[\"'\]]{0,2}[ \t]{0,3}(?::=|=>|::|=|:|：|是)[ \t]{0,3}"
-_FLAGS = re2.compile(
-    "|".join(
-        (
-            r"A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA",
-            r"gh[pousr]_|github_pat_|gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-|GR1348941",
-            r"xox[a-z]-|hooks\.slack\.com/|eyJ[A-Za-z0-9_=-]{8}|PRIVATE KEY|PuTTY-User-Key-File",
-            r"://[^\s/@:]{1,80}:[^\s/@]",
-            r"sk-[A-Za-z0-9_-]{16}|[rs]k_(?:live|test)_|AIza|hf_[A-Za-z0-9]{8}|npm_[A-Za-z0-9]{8}",
-            r"_authToken|pypi-AgE|SG\.[A-Za-z0-9_-]{8}|sq0[a-z]{3}-|[0-9a-f]{8}-us[0-9]",
-            r"\b(?:AC|SK)[a-z0-9]{16}|[0-9]{8}:[0-9A-Za-z_-]{16}|[MNO][A-Za-z0-9_-]{23}",
-            r"\bAKC[a-zA-Z0-9]{8}|\bAP[0-9A-F][a-zA-Z0-9]{8}",
-            r"dop_v1_|shp(?:at|ss|ca)_|AGE-SECRET-KEY-1|ya29\.|GOCSPX-|glsa_|dapi[0-9a-f]{8}",
-            r"(?i:bearer)[ \t]{1,3}[A-Za-z0-9]",
-            f"(?:{_KEY_WORDS}){_BETWEEN}[^\\s]",
-        )
-    )
+
+# Each is one class of signs, or such classes apart by a sign of none: they read on, never back.
+_SIGN = r"[!#$%*+./:=?@A-Z^_a-z0-9~-]"
+_BARE = re.compile(rf"{_SIGN}{{6,{_LONGEST_VALUE}}}+")
+_BARE_ON = re.compile(rf"{_SIGN}*+")
+_QUOTED = re.compile(r"\\{0,3}([\"'`])([!#-&(-\[\]-_a-~]{6,4096}+)\\{0,3}\1")
+_LONG = re.compile(r"[A-Za-z0-9._~+/=%-]{12,4096}+")
+_JWT = re.compile(r"eyJ[\w=-]{8,2048}+\.eyJ[\w=-]{4,}+(?:\.[\w-]++){0,3}", re.ASCII)
+_ADDRESS = re.compile(
+    r"[^\s/:@\"'`<>{}\[\]|\\?#]{0,256}+:([^\s/:@\"'`<>{}\[\]|\\?#]{3,256}+)@[\w\[$]"
 )
-_OWN = tuple(
-    (kind, re2.compile(rule))
-    for kind, rule in (
-        ("anthropic key", r"\b(sk-ant-[A-Za-z0-9_-]{20,200})"),
-        ("openai key", r"\b(sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,200})"),
-        ("google api key", r"\b(AIza[0-9A-Za-z_-]{35})"),
-        ("google oauth token", r"\b(ya29\.[0-9A-Za-z_-]{20,300}|GOCSPX-[0-9A-Za-z_-]{20,40})"),
-        ("hugging face token", r"\b(hf_[A-Za-z0-9]{30,60})"),
-        ("github token", r"\b(github_pat_[A-Za-z0-9_]{40,120})"),
-        ("npm token", r"\b(npm_[A-Za-z0-9]{36})"),
-        ("digitalocean token", r"\b(dop_v1_[0-9a-f]{64})"),
-        ("shopify token", r"\b(shp(?:at|ss|ca)_[0-9a-fA-F]{32})"),
-        ("grafana token", r"\b(glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8})"),
-        ("databricks token", r"\b(dapi[0-9a-f]{32})"),
-        ("age secret key", r"(AGE-SECRET-KEY-1[0-9A-Z]{58})"),
-        ("stripe key", r"\b([rs]k_(?:live|test)_[0-9a-zA-Z]{16,100})"),
-        ("slack token", r"\b(xox[a-z]-[A-Za-z0-9-]{10,200}|xapp-[A-Za-z0-9-]{20,200})"),
-        ("json web token", r"\b(eyJ[A-Za-z0-9_=-]+\.eyJ[A-Za-z0-9_=-]+(?:\.[A-Za-z0-9_=-]*)?)"),
-        ("bearer token", r"(?i:bearer)[ \t]{1,3}([A-Za-z0-9._~+/=-]{20,1000})"),
-    )
+_REST_OF_TOKEN = re.compile(r"[\w-]*+", re.ASCII)
+_BODY_OF_KEY = re.compile(
+    r"(?:(?:[\s\"'+,>|]|\\[nrt]){1,16}+[A-Za-z0-9+/=]{24,}+)++(?:(?:[\r\n]|\\[nrt]){1,4}+[A-Za-z0-9+/]{1,23}+={1,2})?"
 )
-_KEYWORD = re2.compile(
-    f"(?:{_KEY_WORDS}){_BETWEEN}"
-    r"(?:\"([^\"\s]{6,200})\"|'([^'\s]{6,200})'|([A-Za-z0-9!@#$%^&*_+=/.~-]{8,200}))"
-)
-_HEADER = re2.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d"
-)
-_FOOTER = re2.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]+")
-_STAND_INS = (
-    "your", "example", "changeme", "placeholder", "redacted", "xxx", "...", "***", "dummy", "none",
-    "null", "true", "false", "undefined", "os.", "process.", "env.", "self.", "config.",
-    "settings.", "getenv", "secrets.", "password", "passwd", "secret", "token",
-)  # fmt: skip
-_CODE = frozenset("<>{}()[]$\\|`")
+_KEY_LIKE = re.compile(r"[A-Za-z0-9+/=]{12}")
+
+
+class _Span(NamedTuple):
+    start: int
+    rank: int
+    end: int
+    kind: str
 
 
 def redact(text: str, counts: Counter[str]) -> str:
@@ -129,23 +89,31 @@ def redact(text: str, counts: Counter[str]) -> str:
     >>> counts
     Counter({'password': 1})
     """
-    if _FLAGS.search(text) is None:
+    try:
+        suspected = _prefilter().Match(text)
+        readable = text
+    except UnicodeEncodeError:
+        # Half a surrogate pair: RE2 reads another sign in its place.
+        readable = text.encode("utf-8", "replace").decode()
+        suspected = _prefilter().Match(readable)
+    if suspected is None:
         return text
-    spans = [*_private_keys(text)]
-    for start, end in _windows(text):
-        spans += _secrets(text[start:end], start)
+    readers = (_tokens, _led, _found_by_plugins, _private_keys)
+    spans = [span for number in suspected for span in readers[number](readable)]
     pieces, done = [], 0
-    # Where two overlap, the one that begins first, and of those the longer, is replaced.
-    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1], span[2])):
-        if start >= done:
-            pieces += [text[done:start], f"[redacted: {kind}]"]
-            counts[kind] += 1
-            done = end
+    for start, end, kind in _apart(sorted(spans), readable):
+        pieces += [text[done:start], f"{_MARK}{kind}]"]
+        counts[kind] += 1
+        done = end
     return "".join([*pieces, text[done:]]) if pieces else text
 
 
 def redact_value(value: Any, counts: Counter[str]) -> Any:
-    """JSON-like value without secrets in texts and keys; the same object where there are none."""
+    """JSON-like value without secrets in texts and keys; the same object where there are none.
+
+    A text under a key such as ``password`` is judged as if it stood behind it. Two keys that become
+    the same are told apart by ``~2``.
+    """
     if isinstance(value, str):
         return redact(value, counts)
     if isinstance(value, list | tuple):
@@ -153,92 +121,177 @@ def redact_value(value: Any, counts: Counter[str]) -> Any:
         same = all(one is other for one, other in zip(items, value, strict=True))
         return value if same else type(value)(items)
     if isinstance(value, dict):
-        pairs = {
-            redact_value(key, counts): redact_value(item, counts) for key, item in value.items()
-        }
-        same = list(pairs) == list(value) and all(pairs[key] is value[key] for key in value)
-        return value if same else pairs
+        made: dict[Any, Any] = {}
+        same, times = True, Counter[str]()
+        for key, item in value.items():
+            name = redact_value(key, counts)
+            while name is not key and (name in made or name in value):
+                times[_plain(name)] += 1
+                name = f"{_plain(name)}~{times[_plain(name)] + 1}"
+            made[name] = _under(key, item, counts)
+            same = same and name is key and made[name] is item
+        return value if same else made
     return value
 
 
-def _windows(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches of text around what was flagged; none longer than the bound, in order."""
-    start = end = 0
-    for found in _FLAGS.finditer(text):
-        first, last = max(found.start() - _BEFORE, 0), found.end() + _AFTER
-        if first <= end and last - start <= _WINDOW:
-            end = last
+def _under(key: Any, item: Any, counts: Counter[str]) -> Any:
+    """Value of a key without secrets; where the key names a secret, the value is one by that."""
+    clean = redact_value(item, counts)
+    if clean is not item or not isinstance(item, str) or not isinstance(key, str):
+        return clean
+    if _names_a_secret(key[-64:]) and 6 <= len(item) <= 4_096 and is_secret(item, quoted=True):
+        counts["password"] += 1
+        return f"{_MARK}password]"
+    return item
+
+
+@lru_cache(maxsize=4_096)
+def _names_a_secret(key: str) -> bool:
+    found = [*_LEAD.finditer(key.encode("utf-8", "replace").decode() + "=")]
+    return bool(found) and found[-1].lastindex == len(LEADS) and found[-1].end() == len(key) + 1
+
+
+def _plain(name: str) -> str:
+    return name.rpartition("~")[0] or name
+
+
+@cache
+def _prefilter() -> Any:
+    """Set whose answer is the numbers of the readers that may find something."""
+    made = re2.Set.SearchSet()
+    for rules in (_TOKEN, _LEAD, _FLAG, _EDGE_OF_KEY):
+        made.Add(rules.pattern)
+    made.Compile()
+    return made
+
+
+def _tokens(text: str) -> Iterator[_Span]:
+    for found in _TOKEN.finditer(text):
+        number = found.lastindex
+        if not is_filled_in(found.group(number)):
+            yield _Span(found.start(number), _TOKEN_RANK, found.end(number), TOKENS[number - 1][0])
+
+
+def _led(text: str) -> Iterator[_Span]:
+    """Values after a beginning that names them."""
+    done = [0] * len(LEADS)
+    for found in _LEAD.finditer(text):
+        number = (found.lastindex or 0) - 1
+        # Each kind reads on from where it accepted a value: no stretch is read over and over.
+        if number < 0 or found.start() < done[number]:
             continue
-        if end:
+        kind = LEADS[number][0]
+        first = found.end(number + 1)
+        at = _value(kind, text, first)
+        if at is not None:
+            done[number] = at[1]
+            yield _Span(
+                first - 3 if kind == "json web token" else at[0], _LEAD_RANK + number, at[1], kind
+            )
+
+
+def _value(kind: str, text: str, first: int) -> tuple[int, int] | None:
+    """Where the value of a secret stands that begins here, if one does."""
+    if kind == "json web token":
+        found = _JWT.match(text, first - len("eyJ"))
+        return found.span() if found else None
+    if kind == "password in an address":
+        found = _ADDRESS.match(text, first)
+        return found.span(1) if found and is_password_of_address(found.group(1)) else None
+    if kind == "basic credentials":
+        found = _LONG.match(text, first)
+        return found.span() if found and is_basic_credentials(found.group()) else None
+    if kind != "password":
+        found = _LONG.match(text, first)
+        return found.span() if found and is_secret(found.group(), quoted=True) else None
+    if found := _QUOTED.match(text, first):
+        return found.span(2) if is_secret(found.group(2), quoted=True) else None
+    found = _BARE.match(text, first)
+    # Before a bracket stands the name of a function or of a list.
+    if not found or text[found.end() : found.end() + 1] in {"(", "[", "{"}:
+        return None
+    value = found.group().rstrip(".:?!*")
+    if len(value) < 6 or not is_secret(value, quoted=False):
+        return None
+    # After a second key word the value is that one's, which has its own turn.
+    name, _, rest = value.partition("=")
+    if rest and _names_a_secret(name[-64:]):
+        return None
+    cut = len(found.group()) == _LONGEST_VALUE
+    return first, _BARE_ON.match(text, first).end() if cut else first + len(value)  # type: ignore[union-attr]
+
+
+def _found_by_plugins(text: str) -> Iterator[_Span]:
+    for start, end in _windows(text):
+        window = text[start:end]
+        for kind, plugin in _plugins():
+            for rule in plugin.denylist:
+                for found in rule.finditer(window):
+                    # What begins where the window was cut may begin before it.
+                    if found.start() == 0 and start > 0:
+                        continue
+                    value = _long_group(found)
+                    first, last = found.span(value)
+                    secret = window[first:last].strip(" \t\r\n=:\"'")
+                    first = window.index(secret, first)
+                    if not is_filled_in(secret) and any(map(str.isdigit, secret)):
+                        yield _Span(start + first, _PLUGIN_RANK, start + first + len(secret), kind)
+
+
+def _long_group(found: re.Match[str]) -> int:
+    """Number of the group that holds a value; 0, all that was found, if none does."""
+    long = (n for n in range(1, found.re.groups + 1) if found.end(n) - found.start(n) >= 24)
+    return next(long, 0)
+
+
+def _windows(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches of text around what was flagged, in order; none longer than the bound."""
+    start = end = 0
+    for found in _FLAG.finditer(text):
+        first, last = max(found.start() - _BEFORE, 0), min(found.end() + _AFTER, len(text))
+        if end and (first > end or last - start > _WINDOW):
             yield start, end
-        start, end = first, min(last, first + _WINDOW)
+            end = 0
+        start, end = start if end else first, last
     if end:
         yield start, end
 
 
-def _secrets(window: str, offset: int) -> Iterator[tuple[int, int, str]]:
-    for kind, rule in _OWN:
-        for found in rule.finditer(window):
-            if _telling(found.group(1)):
-                yield offset + found.start(1), offset + found.end(1), kind
-    for found in _KEYWORD.finditer(window):
-        number = next(n for n in (1, 2, 3) if found.group(n) is not None)
-        value = found.group(number)
-        if _telling(value) and not _stands_in(value, quoted=number < 3):
-            yield offset + found.start(number), offset + found.end(number), "password"
-    for kind, plugin in _plugins():
-        # The patterns of a plugin backtrack: they see one window only.
-        for rule in plugin.denylist:
-            for found in rule.finditer(window):
-                start, end = _span(found)
-                secret = window[start:end]
-                if (
-                    _telling(secret)
-                    and not _stands_in(secret, quoted=True)
-                    and _valid(plugin, secret)
-                ):
-                    yield offset + start, offset + end, kind
+def _private_keys(text: str) -> Iterator[_Span]:
+    """Whole blocks, from header to footer; without a footer, the lines of a key after the header.
 
-
-def _span(found: re.Match[str]) -> tuple[int, int]:
-    """Where the secret stands: in the group that holds a value, else all that was found."""
-    groups = [found.span(number) for number in range(1, (found.re.groups or 0) + 1)]
-    long = [(start, end) for start, end in groups if end - start >= _SHORTEST]
-    return min(long) if long else found.span()
-
-
-def _valid(plugin: Any, secret: str) -> bool:
-    """Whether a token that has an inner form has it."""
-    return not hasattr(plugin, "is_formally_valid") or plugin.is_formally_valid(secret)
-
-
-def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
-    """Whole blocks, from header to footer; without a footer, what may be a key after the header."""
-    done = 0
-    for found in _HEADER.finditer(text):
-        if found.start() < done:
+    A header that no key follows is only talked about.
+    """
+    for header, after in pairwise(chain(_EDGE_OF_KEY.finditer(text), [None])):
+        if header.lastindex != 1:
             continue
-        closing = _FOOTER.search(text[found.end() : found.end() + _LONGEST_KEY])
-        done = found.end() + (closing.end() if closing else _LONGEST_KEY)
-        yield found.start(), min(done, len(text)), "private key"
+        end = after.end() if after is not None and after.lastindex == 2 else None
+        if end is not None and end - header.start() <= _LONGEST_KEY:
+            if _KEY_LIKE.search(text, header.end(), after.start()):  # type: ignore[union-attr]
+                yield _Span(header.start(), _KEY_RANK, end, "private key")
+        elif body := _BODY_OF_KEY.match(text, header.end()):
+            yield _Span(header.start(), _KEY_RANK, body.end(), "private key")
 
 
-def _telling(value: str) -> bool:
-    """Whether a value has what secrets have: letters and digits, and not one sign all over."""
-    return (
-        any(sign.isdigit() for sign in value)
-        and any(sign.isalpha() for sign in value)
-        and len(set(value)) > 4
-    )
+def _apart(spans: list[_Span], text: str) -> Iterator[tuple[int, int, str]]:
+    """Spans in order that do not touch: those that overlap are one, named by the first."""
+    spans = [*spans]
+    number = 0
+    while number < len(spans):
+        start, _, end, kind = spans[number]
+        number += 1
+        end = _whole(spans[number - 1], text, end)
+        while number < len(spans) and spans[number].start < end:
+            if spans[number].end > end:
+                end = _whole(spans[number], text, spans[number].end)
+            number += 1
+        yield start, end, kind
 
 
-def _stands_in(value: str, *, quoted: bool) -> bool:
-    """Whether a value only stands where a secret would: a name, a call, a place to fill in."""
-    plain = value.lower()
-    if plain.startswith(_STAND_INS) or _CODE & set(value):
-        return True
-    # Without quotes a dotted name is code.
-    return not quoted and all(part.isidentifier() for part in value.split(".")) and "." in value
+def _whole(span: _Span, text: str, end: int) -> int:
+    """End of the token: rules that count its signs may stop short of it."""
+    found = _REST_OF_TOKEN.match(text, end) if span.rank in {_TOKEN_RANK, _PLUGIN_RANK} else None
+    return found.end() if found else end
 
 
 @cache
@@ -246,5 +299,5 @@ def _plugins() -> tuple[tuple[str, Any], ...]:
     """detect-secrets' rules, loaded when the first text asks for them."""
     return tuple(
         (kind, getattr(import_module(f"detect_secrets.plugins.{module}"), name)())
-        for module, (name, kind) in _PLUGINS.items()
+        for module, (name, kind) in PLUGINS.items()
     )

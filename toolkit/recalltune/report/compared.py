@@ -21,6 +21,7 @@ COUNTED = {
     "same_instant": "memories that appear at the very moment of a question: not seen by it",
     "cases_without_target": "cases that expect no memory: their ranking metrics are undefined",
     "labels_not_yet": "labels whose memory did not exist yet: they judge nothing",
+    "labels_of_copies": "labels of a copy, counted for the memory that is shown for it",
     "labels_of_no_memory": "labels that name no memory of the lab: they judge nothing",
     "labels_of_no_case": "labels of a case that is not there: they judge nothing",
     "empty_lists": "cases that are shown nothing",

@@ -151,10 +151,10 @@ def _said(message: dict[str, Any]) -> Said | str:
         return f"not the user's words: {kind}"
     if isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation") is True:
         return "hidden from the conversation"
-    if role == "assistant" and message.get("recipient") not in (None, "all"):
-        return "said to a tool"
     if kind in _SILENT:
         return why_nothing(read_parts([{"type": kind}]).parts)
+    if role == "assistant" and message.get("recipient") not in (None, "all"):
+        return "said to a tool"
     if kind not in _SAID:
         return f"not a message: {kind}"
     said = read_parts(content.get("parts"), key="content_type", texts=_TEXTS)

@@ -33,9 +33,7 @@ __all__ = ["FORMAT"]
 
 NAME = "claude_ai"
 _ROLES = {"human": "user", "assistant": "assistant"}
-_ROOTS = frozenset(
-    {"00000000-0000-4000-8000-000000000000", "00000000-0000-0000-0000-000000000000"}
-)
+_ROOTS = frozenset({"00000000-0000-4000-8000-000000000000", "00000000-0000-0000-0000-000000000000"})
 """What a first message names as its parent."""
 
 
@@ -116,9 +114,9 @@ def _on_other_branches(conversation: dict[str, Any], notes: Counter[str]) -> set
         return set()
     parents = linked(named, notes)
     leaf = conversation.get("current_leaf_message_uuid")
-    told = isinstance(leaf, str) and leaf in parents
-    others = parents.keys() - branch_to(leaf if told else named[-1][0], parents, notes)
-    if others and not told:
+    told = leaf if isinstance(leaf, str) and leaf in parents else None
+    others = parents.keys() - branch_to(told or named[-1][0], parents, notes)
+    if others and told is None:
         notes["current_leaf_message_uuid missing, the last message's branch taken"] += 1
     return others
 

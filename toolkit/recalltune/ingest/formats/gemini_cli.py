@@ -40,8 +40,7 @@ _PROMPT_KEYS = {"sessionId", "messageId", "type", "message"}
 
 def _read(source: Source, parsed: Parsed) -> None:
     """Turns of one file, of scope ``gemini:<first 8 of the session id>``."""
-    lines = sum(isinstance(record, dict) for record in Sample(source).records)
-    if source.suffix == ".jsonl" or lines > 1:
+    if source.suffix == ".jsonl" or Sample(source).of_lines:
         _read_lines(source, parsed)
         return
     document = json_document(source.path, source.file, parsed)

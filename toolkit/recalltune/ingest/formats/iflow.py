@@ -2,10 +2,12 @@
 
 The lines are much like Claude Code's; what tells them apart is the session's id, ``session-`` and a
 UUID, where Claude Code has the UUID alone. While an answer grows, the client writes what it has of
-it again and again, each time with the tool calls at work: a text that comes again under the same
-parent is left out. All else is as in a Claude Code log: tool calls and results, recaps, meta
-records and what commands print are left out by reason, side conversations are kept apart, and
-searches of a memory are kept as such.
+it again and again, each time with the tool calls at work: a text that comes again in such a row of
+records under one parent is left out.
+
+All else is as in a Claude Code log: tool calls and results, recaps, meta records and what commands
+print are left out by reason, side conversations are kept apart, and searches of a memory are kept
+as such.
 
 References
 ----------
@@ -34,24 +36,22 @@ def _read(source: Source, parsed: Parsed) -> None:
     """Turns of one session file, of scope ``iflow:<first 8 of the session's UUID>``."""
     calls = Calls()
     name = PurePosixPath(source.inside.removesuffix(".gz")).stem
-    answered: tuple[Any, set[str]] = (None, set())
-    """The parent of the last answer, and what was said under it."""
+    parent: Any = None
+    answered: set[str] = set()
     for place, (line, record) in enumerate(json_objects(source.path, parsed)):
         session = _string(record, "sessionId") or name
         scope = f"{NAME}:{session.removeprefix(IFLOW_SESSION)[:8]}"
         turn_id = _string(record, "uuid") or f"{NAME}:{source.file}#{line.number}"
         calls.note(_with_plain_results(record), turn_id, scope, parsed)
         words = record_words(record)
-        if isinstance(words, Words) and words.role == "assistant":
-            if answered[0] != record.get("parentUuid"):
-                answered = (record.get("parentUuid"), set())
-            if words.text in answered[1]:
-                words = "same text twice in one answer"
-            else:
-                answered[1].add(words.text)
+        if record.get("type") != "assistant" or record.get("parentUuid") != parent:
+            parent, answered = record.get("parentUuid"), set()
+        if isinstance(words, Words) and words.text in answered:
+            words = "same text twice in one answer"
         if isinstance(words, str):
             parsed.drop(words, line.number)
             continue
+        answered.add(words.text)
         for beside in words.cut:
             parsed.notes[f"beside the user's words, left out: {beside}"] += 1
         side = record.get("isSidechain") is True
