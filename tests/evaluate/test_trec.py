@@ -1,9 +1,10 @@
-"""Judgements and runs written for trec_eval: read back they are the same, and so are the figures."""
+"""Judgements and runs written for trec_eval: read back they are the same, and so are figures."""
 
 from __future__ import annotations
 
 import math
 import stat
+from operator import itemgetter
 from pathlib import Path
 
 import ir_measures
@@ -18,7 +19,8 @@ from recalltune.candidates.build import candidates
 from recalltune.errors import ContractError, ParameterError
 from recalltune.evaluate.run import evaluate
 from recalltune.evaluate.trec import write_qrels, write_run
-from recalltune.ingest import ingest
+from recalltune.ingest import FORMATS, Source, detect, ingest
+from recalltune.ingest.parsed import Parsed
 from recalltune.pipeline.config import RankingConfig
 
 IDS = st.text(
@@ -26,11 +28,12 @@ IDS = st.text(
 )  # fmt: skip
 
 
-def filled(lab: store.Lab, labels: list[store.Label]) -> None:
+def filled(lab: store.Lab, labels: list[store.Label], file: str = "") -> None:
     cases = sorted({label.case_id for label in labels})
     with lab.writing() as con:
         store.insert_rows(
-            con, [store.EvalCaseRow(case_set="set", case_id=one, query=one) for one in cases]
+            con,
+            [store.EvalCaseRow(case_set="set", case_id=one, query=one, file=file) for one in cases],
         )
         store.insert_rows(con, labels)
 
@@ -87,36 +90,45 @@ def test_where_scores_would_give_another_list_places_are_written(tmp_path, shown
     assert path.read_text("utf-8") == "q Q0 a 1 2 mine\nq Q0 b 2 1 mine\nr Q0 c 1 1 mine\n"
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     judged=st.dictionaries(st.tuples(IDS, IDS), st.integers(0, 9), min_size=1, max_size=6),
     lists=st.dictionaries(
         IDS,
         st.lists(
-            st.tuples(IDS, st.floats(-1e6, 1e6)), min_size=1, max_size=5, unique_by=lambda one: one[0]
+            st.tuples(IDS, st.floats(-1e6, 1e6)), min_size=1, max_size=5, unique_by=itemgetter(0)
         ),
         min_size=1,
         max_size=4,
     ),
     falling=st.booleans(),
 )  # fmt: skip
-def test_what_is_written_is_read_back(tmp_path_factory, judged, lists, falling):
-    folder = tmp_path_factory.mktemp("round") / "set"
-    folder.mkdir()
-    one, two = store.open(folder / "one.duckdb"), store.open(folder / "two.duckdb")
-    filled(one, [label(case, memory, grade=grade) for (case, memory), grade in judged.items()])
+def test_what_is_written_is_read_back(lab, tmp_path, judged, lists, falling):
     if falling:
         lists = {query: sorted(shown, key=lambda one: -one[1]) for query, shown in lists.items()}
-    qrels = write_qrels(one, "set", folder / "a.qrels")
-    run = write_run(hits(lists), folder / "a.run", tag="t")
-    report = ingest(two, [qrels, run])
-    assert report.frame["format"].to_list() == ["trec_qrels", "trec_run"]
-    assert report.frame["dropped"].sum() == 0
-    with two.reading() as con:
-        labels, log = store.read_labels(con, "set"), store.read_search_log(con)
-    assert {(row["case_id"], row["memory_id"]): row["grade"] for row in labels.to_dicts()} == judged
-    shown = {row["query_id"].removeprefix("t:"): row["shown"] for row in log.to_dicts()}
+    with lab.writing() as con:
+        store.forget_file(con, "f")
+    filled(
+        lab,
+        [label(case, memory, grade=grade, file="f") for (case, memory), grade in judged.items()],
+        file="f",
+    )
+    qrels = read(write_qrels(lab, "set", tmp_path / "a.qrels"), "trec_qrels")
+    assert {(row.case_id, row.memory_id): row.grade for row in qrels.others} == judged
+    run = read(write_run(hits(lists), tmp_path / "a.run", tag="t"), "trec_run")
+    shown = {row.query_id.removeprefix("t:"): list(row.shown) for row in run.searches}
     assert shown == {query: [name for name, _ in several] for query, several in lists.items()}
+
+
+def read(path: Path, format: str) -> Parsed:
+    source = Source(path, path.name, f"src/{path.name}")
+    found = detect(source)
+    assert (found and found.format, found and found.confidence) == (format, 1.0)
+    parsed = Parsed(format, source.file)
+    FORMATS[format].read(source, parsed)
+    assert parsed.dropped == 0
+    return parsed
 
 
 @pytest.mark.parametrize("bad", ["a b", "a\tb", "a\n", "\ufeffa", "a\u2028", "a\u00a0b", ""])

@@ -21,7 +21,8 @@ KEYS = """
     agentId isCompactSummary payload id session messages mapping current_node children
     author parts create_time chat_messages sender created_at version source scope producedAt
     records title sourceMetadata batchId contentHash categoryHint importanceHint tags toldAt
-    at perLayer samples candidates picked dropped tokens kind reason entries memory_id
+    at perLayer tier0Meta degradations samples candidates picked dropped tokens kind reason
+    entries memory_id
     used_at query_id query shown scores asked_at conversation qa question evidence _id
     question_id haystack_sessions haystack_session_ids haystack_dates answer_session_ids ts
     user bot_id thread_ts origin input time tool_use_id name items

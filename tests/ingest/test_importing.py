@@ -241,7 +241,7 @@ def test_a_file_that_is_too_large_keeps_the_others_of_its_folder_in(lab, write, 
         ("src/large.jsonl", "unreadable", 0),
         ("src/small.jsonl", "claude_code", 1),
     ]
-    assert any("passed over: src/large.jsonl: " in told for told in report.notices)
+    assert any("src/large.jsonl: " in told for told in report.notices)
     with pytest.raises(SourceError, match="file must be at most 500 bytes"):
         ingest(lab, large)
 
@@ -268,3 +268,22 @@ def test_a_damaged_file_of_a_folder_is_named_and_the_others_are_in(lab, write):
     assert set(report.frame["format"]) == {"claude_code", "unknown", "unreadable"}
     with pytest.raises(SourceError, match="damaged gzip file"):
         ingest(lab, torn)
+
+
+def test_a_file_that_is_damaged_later_keeps_what_it_said_until_it_can_be_read_again(lab, write):
+    lines = "".join(json.dumps(SESSION | {"uuid": f"u{n}"}) + "\n" for n in range(9)).encode()
+    path = write("s.jsonl.gz", gzip.compress(lines))
+    ingest(lab, path.parent)
+    before = digest(lab)
+    write("s.jsonl.gz", gzip.compress(lines)[:30])
+    report = ingest(lab, path.parent)
+    assert report.frame["format"].to_list() == ["unreadable"]
+    assert any("what was read stays: src/s.jsonl.gz" in told for told in report.notices)
+    assert digest(lab) == before
+    write("s.jsonl.gz", gzip.compress(lines[: len(lines) // 3]))
+    ingest(lab, path.parent)
+    assert digest(lab) != before
+    write("s.jsonl.gz", b"")
+    ingest(lab, path.parent)
+    with lab.reading() as con:
+        assert store.read_turns(con).height == 0

@@ -216,7 +216,7 @@ JOINTS = st.one_of(st.text(max_size=30), st.sampled_from([" ", ": ", "=", "]", "
 PIECES = st.sampled_from([before + secret + after for _, before, secret, after in PLANTED])
 
 
-@settings(max_examples=300)
+@settings(max_examples=6000)
 @given(
     st.lists(st.one_of(PIECES, st.sampled_from(CLEAN), st.text(max_size=30), JOINTS), max_size=7)
 )
@@ -237,7 +237,13 @@ def test_redacting_again_changes_nothing(parts):
 
 # A digit of another script is a digit to `re`, but in no token.
 ASCII = st.characters(codec="ascii")
-RULES = [(kind, rule) for kind, plugin in module._plugins() for rule in plugin.denylist]
+RULES = [
+    (kind, rule)
+    for kind, plugin in module._plugins()
+    for rule in plugin.denylist
+    # Addresses are flagged, and read, by a rule of our own.
+    if "://" not in rule.pattern.replace(r"\/", "/").replace(r"\:", ":") or "cloudant" not in rule.pattern
+]
 NUMBERED = [f"{number}: {kind}" for number, (kind, _) in enumerate(RULES)]
 
 
@@ -297,9 +303,8 @@ def test_no_rule_that_may_read_back_sees_more_than_a_window(monkeypatch, text):
     seen: list[int] = []
 
     class Rule:
-        def finditer(self, window: str) -> list:
+        def search(self, window: str, at: int) -> None:
             seen.append(len(window))
-            return []
 
     class Plugin:
         denylist = (Rule(),)

@@ -34,8 +34,16 @@ def test_a_lab_in_which_all_is_well_has_no_finding_but_its_size(tmp_path):
     [
         ({}, {"event_at": None}, "note 1 of 2 memories have no event time"),
         ({}, {"event_at": LATER}, "problem 1 memories and turns are dated in the future"),
-        ({"layer": "diary"}, {}, "note 1 memories have a layer that is not one of ours: diary"),
-        ({"origin": "neighbour"}, {}, "note 1 memories have a origin that is not one of ours"),
+        (
+            {"layer": "diary"},
+            {},
+            "note layer of 1 memories that is none of ours: diary",
+        ),
+        (
+            {"origin": "neighbour"},
+            {},
+            "note origin of 1 memories that is none of ours",
+        ),
         ({"duplicate_of": "m"}, {}, "note 1 memories (50.0%) repeat another one"),
         (
             {"status": "superseded", "superseded_by": "gone"},

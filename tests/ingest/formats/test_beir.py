@@ -87,7 +87,7 @@ def test_a_file_named_alone_knows_its_collection(lab, collection, src, alone):
     [
         (
             "corpus.jsonl",
-            [*DOCUMENTS, {"_id": "9", "title": " ", "text": ""}, {"_id": "7", "text": "x"}, {"text": "x"}],
+            [*DOCUMENTS, {"_id": "9", "title": " "}, {"_id": "7", "text": "x"}, {"text": "x"}],
             {"empty document": 1, "_id repeated": 1, "_id missing or not text": 1},
         ),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
@@ -257,7 +258,7 @@ def test_a_branch_holds_each_message_once_and_the_longest_one_is_found(parents):
     for leaf, branch in branches.items():
         assert branch[-1] == leaf
         assert len(set(branch)) == len(branch)
-        assert all(parents[after] == before for before, after in zip(branch, branch[1:]))
+        assert all(parents[after] == before for before, after in pairwise(branch))
     if all(parent is None or parent < name for name, parent in parents.items()):
         deepest = deepest_leaf(parents, {})
         assert deepest is not None

@@ -84,7 +84,10 @@ def test_thinking_tools_and_attached_files_are_counted_and_never_said(lab, write
     ("message", "reason"),
     [
         (say("x", "system"), "not a message: system"),
-        (say("x", "assistant", {"type": "tool_use"}, text="not supported"), "no text, only tool_use"),
+        (
+            say("x", "assistant", {"type": "tool_use"}, text="not supported"),
+            "no text, only tool_use",
+        ),
         (say("x", "human", {"type": "text", "text": " "}), "empty text"),
         (say("x", "human", {"type": "text", "text": ""}, files=[{}, {}]), "no text, only file"),
         ("x", "not a JSON object"),
@@ -98,7 +101,9 @@ def test_what_says_nothing_is_left_out_by_reason(lab, write, message, reason):
 
 def test_an_older_export_has_its_words_in_text(lab, write):
     message = {"uuid": "m", "sender": "human", "text": "tea?", "created_at": AT}
-    ingest(lab, write("c.json", export(conversation(message, message | {"uuid": "n", "content": []}))))
+    ingest(
+        lab, write("c.json", export(conversation(message, message | {"uuid": "n", "content": []})))
+    )
     assert turns(lab)["text"].to_list() == ["tea?", "tea?"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import polars as pl
@@ -46,7 +47,9 @@ def reasons(report) -> dict[str, int]:
 def test_turns_come_with_their_ids_times_session_and_scope(lab, write):
     report = ingest(lab, write("s.jsonl", [say("u1"), say("a1", "assistant", [text("好的")])]))
     row = ("2026-01-01", SESSION, "iflow:0f0e0d0c", 1_767_225_600_500_000)
-    assert turns(lab).select("turn_id", "role", "text", "session_id", "scope", "said_at").rows() == [
+    assert turns(lab).select(
+        "turn_id", "role", "text", "session_id", "scope", "said_at"
+    ).rows() == [
         ("u1", "user", "text of u1", *row[1:]),
         ("a1", "assistant", "好的", *row[1:]),
     ]
@@ -158,8 +161,6 @@ def test_the_real_session_is_where_counting_by_hand_puts_it(lab, shared):
     )
 )
 def test_every_line_is_kept_or_dropped_once(tmp_path_factory, records):
-    import json
-
     path = tmp_path_factory.mktemp("i") / "s.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     parsed = Parsed("iflow", "src/s.jsonl")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -23,7 +25,7 @@ def test_judgements_become_labels_of_the_set_their_folder_names(lab, write):
         ("trec_qrels", 1.0, 3, 3)
     ]
     with lab.reading() as con:
-        labels = store.read_labels(con, "cacm")
+        labels = store.read_table(con, "label", case_set="cacm")
     assert labels.select("case_id", "memory_id", "role", "grade").rows() == [
         ("q1", "d1", "target", 2),
         ("q1", "d2", "target", 0),
@@ -54,10 +56,10 @@ def test_runs_of_two_tags_are_two_searches(lab, write):
 
 
 @pytest.mark.parametrize(
-    ("name", "lines", "reasons"),
+    ("format", "lines", "reasons"),
     [
         (
-            "qrels.txt",
+            "trec_qrels",
             "q1 0 d1 1\nq1 0 d1 1\nq1 0 d1 0\nq1 0 d2\nq1 0 d2 high\n\n",
             {
                 "judgement repeated": [2],
@@ -67,7 +69,7 @@ def test_runs_of_two_tags_are_two_searches(lab, write):
             },
         ),
         (
-            "a.run",
+            "trec_run",
             "q Q0 d1 1 2 t\nq Q0 d1 2 1 t\nq Q0 d2 1 nan t\nq Q0 d3 1 inf t\nq Q0 d2 1 t\n",
             {
                 "document repeated for its query": [2],
@@ -77,8 +79,8 @@ def test_runs_of_two_tags_are_two_searches(lab, write):
         ),
     ],
 )
-def test_lines_that_cannot_be_used_are_named(lab, write, name, lines, reasons):
-    report = ingest(lab, write(name, lines))
+def test_lines_that_cannot_be_used_are_named(lab, write, format, lines, reasons):
+    report = ingest(lab, write("a.txt", lines), format=format)
     assert dict(report.dropped.select("reason", "lines").iter_rows()) == reasons
     assert report.frame["kept"].to_list() == [1]
 
@@ -128,7 +130,7 @@ def test_a_better_score_stands_before_and_equal_ones_by_falling_bytes_of_the_id(
     assert sorted(order) == sorted(scores)
     with np.errstate(over="ignore"):
         single = {name: np.float32(score) for name, score in scores.items()}
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         assert single[before] >= single[after]
         if single[before] == single[after]:
             assert before.encode() > after.encode()

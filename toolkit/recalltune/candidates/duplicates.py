@@ -14,14 +14,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.propose import exact_cosine, pad_lanes
 from recalltune.encode import Encoder, vectors_for
 from recalltune.errors import ParameterError
 from recalltune.ingest.importing import NOT_COMPARED
 from recalltune.store import Lab, note_near_duplicates, read_spans, settle_duplicates
 
-__all__ = ["NearDuplicates", "mark_near_duplicates", "nearest_earlier", "telling_marks"]
+__all__ = ["NearDuplicates", "distinguishing_tokens", "mark_near_duplicates", "nearest_earlier"]
 
 _BLOCK = 512
+_MARGIN = 1e-4
 _MARKS = re.compile(
     r"\d+|[〇零一二三四五六七八九十百千万两]|\b(?:not|no|never|none|without|cannot"
     r"|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -79,7 +81,7 @@ def mark_near_duplicates(lab: Lab, encoder: Encoder, *, threshold: float = 0.93)
     groups = first.with_row_index("row").group_by("scope", "layer", maintain_order=True)
     for _, group in groups:
         rows, ids = group["row"].to_numpy(), group["memory_id"].to_list()
-        marks = [telling_marks(text) for text in group["text"]]
+        marks = [distinguishing_tokens(text) for text in group["text"]]
         found, apart = nearest_earlier(encoded.vectors[rows], marks, threshold)
         pairs |= {ids[n]: ids[at] for n, at in enumerate(found.tolist()) if at != n}
         kept_apart += apart
@@ -103,20 +105,24 @@ def nearest_earlier(
     vectors
         shape (n, d), unit rows or zero.
     marks
-        length n, see `telling_marks`.
+        length n, see `distinguishing_tokens`.
     threshold
         Cosine in (0, 1].
     """
     count = len(vectors)
     found = np.arange(count)
     apart = 0
+    lanes = pad_lanes(vectors)
     for start in range(0, count, _BLOCK):
         block = vectors[start : start + _BLOCK]
         likeness = block @ vectors[: start + len(block)].T
         for at in range(start, start + len(block)):
             row = likeness[at - start, :at]
-            near = np.flatnonzero((row > threshold) & (found[:at] == np.arange(at)))
-            near = near[np.argsort(-row[near], kind="stable")]
+            # The product of blocks depends on their shapes in its last bits: it only proposes.
+            close = np.flatnonzero((row > threshold - _MARGIN) & (found[:at] == np.arange(at)))
+            cosine = exact_cosine(lanes[at], lanes[close])
+            near = close[cosine > threshold]
+            near = near[np.argsort(-cosine[cosine > threshold], kind="stable")]
             same = [one for one in near.tolist() if marks[one] == marks[at]]
             if same:
                 found[at] = same[0]
@@ -125,12 +131,12 @@ def nearest_earlier(
     return found, apart
 
 
-def telling_marks(text: str) -> tuple[str, ...]:
+def distinguishing_tokens(text: str) -> tuple[str, ...]:
     """Numbers, words of dates and negations of a text, sorted: where they differ, facts differ.
 
     Examples
     --------
-    >>> telling_marks("Deadline is 15 October"), telling_marks("会议不在 3 点")
+    >>> distinguishing_tokens("Deadline is 15 October"), distinguishing_tokens("会议不在 3 点")
     (('15', 'october'), ('3', '不'))
     """
     return tuple(sorted(found.lower() for found in _MARKS.findall(text)))

@@ -10,7 +10,6 @@ NIST, trec_eval: ``query 0 document grade``; ``query Q0 document rank score tag`
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -157,6 +157,8 @@ class _File:
     ledger: tuple[str, str]
     """SHA-256 of its bytes, and what the caller wished."""
     confidence: float | None
+    replaces: bool = False
+    """What an earlier import read of it is to be forgotten first."""
     already: int = 0
     whole: bool = False
     """Whether all of it was read."""
@@ -179,6 +181,9 @@ def _groups(sources: list[Source]) -> Iterator[list[Source]]:
         yield group
 
 
+_EMPTY = "empty"
+
+
 def _import(
     con: duckdb.DuckDBPyConnection, source: Source, wish: _Wish, writer: _Writer, tally: Tally
 ) -> None:
@@ -195,29 +200,36 @@ def _import(
         tally.unchanged(source.file, earlier)
         return
     detection = _detected(source, wish.format, tally)
-    if earlier is not None:
-        writer.write()
-        settle_again(con, forget_file(con, source.file))
     if detection is None:
+        if earlier is not None:
+            tally.stays(source.file)
+        return
+    if detection.format == _EMPTY:
+        tally.empty(source.file)
+        if earlier is not None:
+            settle_again(con, forget_file(con, source.file))
         return
     parsed = Parsed(detection.format, source.file, wish.settings, on_full=writer.write)
     confidence = None if wish.format != "auto" else detection.confidence
-    file = _File(source, parsed, (sha256, str(wish)), confidence)
+    file = _File(source, parsed, (sha256, str(wish)), confidence, replaces=earlier is not None)
     writer.open(file)
     try:
         FORMATS[detection.format].read(source, parsed)
     except UnreadableError as error:
-        # One damaged file of a folder must not keep the others out; half of one is never kept.
+        # A damaged file of a folder must not keep the others out, nor lose what it said before.
+        # Once a part of it is written, all that its group wrote must be taken back.
         if source.named or not writer.close(file):
             raise
         tally.passed_over(source.file, str(error))
+        if earlier is not None:
+            tally.stays(source.file)
         return
     file.whole = True
     writer.write_if_many()
 
 
 def _detected(source: Source, format: str, tally: Tally) -> Detection | None:
-    """The file's format; none if it is empty, or unrecognised in a walked folder."""
+    """The file's format; none if nothing can be made of it and it was found in a folder."""
     if format != "auto":
         return Detection(format, 1.0)
     try:
@@ -232,9 +244,7 @@ def _detected(source: Source, format: str, tally: Tally) -> Detection | None:
             raise
         tally.unreadable(source.file)
         return None
-    if detection is None:
-        tally.empty(source.file)
-    return detection
+    return detection or Detection(_EMPTY, 1.0)
 
 
 class _Writer:
@@ -268,6 +278,9 @@ class _Writer:
     def write(self) -> None:
         """Write all rows that wait; files that were read to their end are closed."""
         for file in self._open:
+            if file.replaces:
+                settle_again(self._con, forget_file(self._con, file.source.file))
+                file.replaces = False
             file.parsed.seal()
         held = Holdings.of(self._con, [file.parsed for file in self._open])
         rows: list[Row] = []

@@ -197,11 +197,12 @@ class Parsed:
             found = take_injected(text)
             for number, block in enumerate(found.blocks, start=1):
                 counts["injected"] = counts.get("injected", 0) + 1
-                if block.ids:
-                    query = found.text or block.kind
+                if block.ids and not found.text:
+                    self.notes["memories in a prompt without a question, not kept as a search"] += 1
+                elif block.ids:
                     self.searched(
                         f"{turn_id}#{number}",
-                        query=query,
+                        query=found.text,
                         asked_at=said_at,
                         shown=block.ids,
                         scores=block.scores,
@@ -217,7 +218,9 @@ class Parsed:
             self.notes["side conversation turn, kept apart (sidechain)"] += 1
         self.keep()
         for kind, count in counts.items():
-            self.parts[kind] += count
+            # A file may name a new kind on every line.
+            known = kind in self.parts or len(self.parts) < _REASONS
+            self.parts[kind if known else "another kind"] += count
         turn = Turn(
             turn_id=turn_id,
             session_id=session,
@@ -259,6 +262,9 @@ class Parsed:
         It is beside the record, not one of its own: a transcript's search is counted in the notes.
         ``shown`` holds ids, best first, and ``scores`` as many or none.
         """
+        if not query.strip():
+            self.notes["search of the memory without a question, not kept"] += 1
+            return
         self.notes["search of the memory, kept in the search log"] += 1
         self.witnessed.append(
             SearchLogEntry(

@@ -39,9 +39,10 @@ _LONGEST_VALUE, _LONGEST_KEY = 512, 16_384
 _KEY_RANK, _TOKEN_RANK, _PLUGIN_RANK, _LEAD_RANK = range(4)
 _MARK = "[redacted: "
 # The mark itself has words such as `token` in it, which must not be taken for a key.
-_SPARED = r"\[redacted: [a-z ]{1,40}\]|"
+_SPARED = r"\[redacted: [a-z ]{1,40}\]"
+_OLD_MARK = re.compile(_SPARED)
 _TOKEN = re2.compile(r"(?:\b|\\[nrt])(?:" + "|".join(f"({rule})" for _, rule in TOKENS) + ")")
-_LEAD = re2.compile(_SPARED + "|".join(f"({lead}){hint}" for _, lead, hint in LEADS))
+_LEAD = re2.compile(f"{_SPARED}|" + "|".join(f"({lead}){hint}" for _, lead, hint in LEADS))
 _FLAG = re2.compile("|".join(PLUGIN_FLAGS))
 _EDGE_OF_KEY = re2.compile(
     r"(-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|PuTTY-User-Key-File-[0-9])"
@@ -60,7 +61,8 @@ _ADDRESS = re.compile(
 )
 _REST_OF_TOKEN = re.compile(r"[\w-]*+", re.ASCII)
 _BODY_OF_KEY = re.compile(
-    r"(?:(?:[\s\"'+,>|]|\\[nrt]){1,16}+[A-Za-z0-9+/=]{24,}+)++(?:(?:[\r\n]|\\[nrt]){1,4}+[A-Za-z0-9+/]{1,23}+={1,2})?"
+    r"(?:(?:[\s\"'+,>|]|\\[nrt]){1,16}+[A-Za-z0-9+/=]{24,}+)++"
+    r"(?:(?:[\r\n]|\\[nrt]){1,4}+[A-Za-z0-9+/]{1,23}+={1,2})?"
 )
 _KEY_LIKE = re.compile(r"[A-Za-z0-9+/=]{12}")
 
@@ -178,7 +180,7 @@ def _led(text: str) -> Iterator[_Span]:
     for found in _LEAD.finditer(text):
         number = (found.lastindex or 0) - 1
         # Each kind reads on from where it accepted a value: no stretch is read over and over.
-        if number < 0 or found.start() < done[number]:
+        if number < 0 or found.end(number + 1) < done[number]:
             continue
         kind = LEADS[number][0]
         first = found.end(number + 1)
@@ -223,19 +225,26 @@ def _value(kind: str, text: str, first: int) -> tuple[int, int] | None:
 
 def _found_by_plugins(text: str) -> Iterator[_Span]:
     for start, end in _windows(text):
-        window = text[start:end]
+        window = _OLD_MARK.sub(lambda mark: "\0" * len(mark.group()), text[start:end])
         for kind, plugin in _plugins():
             for rule in plugin.denylist:
-                for found in rule.finditer(window):
+                for first, last in _secrets(rule, window):
                     # What begins where the window was cut may begin before it.
-                    if found.start() == 0 and start > 0:
-                        continue
-                    value = _long_group(found)
-                    first, last = found.span(value)
-                    secret = window[first:last].strip(" \t\r\n=:\"'")
-                    first = window.index(secret, first)
-                    if not is_filled_in(secret) and any(map(str.isdigit, secret)):
-                        yield _Span(start + first, _PLUGIN_RANK, start + first + len(secret), kind)
+                    if first > 0 or start == 0:
+                        yield _Span(start + first, _PLUGIN_RANK, start + last, kind)
+
+
+def _secrets(rule: re.Pattern[str], window: str) -> Iterator[tuple[int, int]]:
+    """Where the secrets stand that a plugin's rule finds."""
+    at = 0
+    while found := rule.search(window, at):
+        first, last = found.span(_long_group(found))
+        secret = window[first:last].strip(" \t\r\n=:\"'")
+        first = window.index(secret, first)
+        # A sign after the secret, which the rule took too, may be the one before the next.
+        at = first + len(secret) if secret else found.end()
+        if not is_filled_in(secret) and any(map(str.isdigit, secret)):
+            yield first, at
 
 
 def _long_group(found: re.Match[str]) -> int:
@@ -275,23 +284,26 @@ def _private_keys(text: str) -> Iterator[_Span]:
 
 def _apart(spans: list[_Span], text: str) -> Iterator[tuple[int, int, str]]:
     """Spans in order that do not touch: those that overlap are one, named by the first."""
-    spans = [*spans]
-    number = 0
-    while number < len(spans):
-        start, _, end, kind = spans[number]
-        number += 1
-        end = _whole(spans[number - 1], text, end)
-        while number < len(spans) and spans[number].start < end:
-            if spans[number].end > end:
-                end = _whole(spans[number], text, spans[number].end)
-            number += 1
+    start = end = 0
+    kind = ""
+    for span in spans:
+        # What ends at a mark was judged before, together with what stood there.
+        if text.startswith(_MARK, span.end) or span.end <= end:
+            continue
+        if span.start >= end:
+            if kind:
+                yield start, end, kind
+            start, kind = span.start, span.kind
+        end = _whole(span, text)
+    if kind:
         yield start, end, kind
 
 
-def _whole(span: _Span, text: str, end: int) -> int:
+def _whole(span: _Span, text: str) -> int:
     """End of the token: rules that count its signs may stop short of it."""
-    found = _REST_OF_TOKEN.match(text, end) if span.rank in {_TOKEN_RANK, _PLUGIN_RANK} else None
-    return found.end() if found else end
+    by_sign = span.rank in {_TOKEN_RANK, _PLUGIN_RANK}
+    found = _REST_OF_TOKEN.match(text, span.end) if by_sign else None
+    return found.end() if found else span.end
 
 
 @cache

@@ -112,6 +112,7 @@ class Tally:
         self._unknown: list[str] = []
         self._nothing: list[str] = []
         self._damaged: list[str] = []
+        self._stay: list[str] = []
         self.notes = notes
 
     def unchanged(self, file: str, earlier: IngestFile) -> None:
@@ -131,6 +132,10 @@ class Tally:
         """Note a file of a walked folder that cannot be read at all."""
         self._files.append((file, "unreadable", None, 0, 0, 0, 0, 0, 0))
         self._damaged.append(why if file in why else f"{file}: {why}")
+
+    def stays(self, file: str) -> None:
+        """Note a file that was imported before and is passed over now."""
+        self._stay.append(file)
 
     def nothing_kept(self, file: str) -> None:
         """Note a file of a walked folder with records of which none was kept."""
@@ -198,6 +203,7 @@ class Tally:
                 *_of_gone(self._gone),
                 *_of_files(self._unknown, "of an unknown format in a folder, passed over"),
                 *(f"file of a folder passed over: {why}" for why in self._damaged[:_NOTICES]),
+                *_of_files(self._stay, "imported before, cannot be read now: what was read stays"),
                 *_of_files(self._nothing, "of a folder with records but none to keep"),
                 *_told(self.notes),
             ),

@@ -147,7 +147,7 @@ def _strange(strange: pl.DataFrame) -> Iterator[Finding]:
         declare = "declare it in the config's `layers`; " if what == "layer" else "kept as text; "
         yield Finding(
             "note",
-            f"{rows['count'].sum():,} memories have a {what} that is not one of ours: {values}",
+            f"{what} of {rows['count'].sum():,} memories that is none of ours: {values}",
             f"{declare}ours: {', '.join(_OURS[what])}",
         )
 

@@ -23,12 +23,12 @@ update memory set duplicate_of = null where duplicate_of is not null and memory_
     having count(json_extract_string(said, '$.duplicate_of')) = 0)
 """
 # The first text alone is compared: a later edit must not change what was a copy before it.
-_FIRST_TEXTS = """
+_COMPARED = """
 select m.memory_id, s.scope, m.layer, s.text_hash, s.enters_at
 from memory m join memory_span s on s.memory_id = m.memory_id and s.version = 1
-where not s.gated and not m.pinned and m.duplicate_of is null
-  and not list_contains($exempt, m.source)
+where not s.gated and not m.pinned and not list_contains($exempt, m.source)
 """
+_FIRST_TEXTS = f"{_COMPARED} and m.duplicate_of is null"
 _EXACT = f"""
 update memory set duplicate_of = survivor from (
     select memory_id, first_value(memory_id) over (
@@ -36,10 +36,11 @@ update memory set duplicate_of = survivor from (
     from ({_FIRST_TEXTS})
 ) copies where copies.memory_id = memory.memory_id and survivor <> memory.memory_id
 """
+# The one it repeats may repeat a third one itself: pointers are followed to their end.
 _NEAR = f"""
 update memory set duplicate_of = job.reason from job
 join ({_FIRST_TEXTS}) copy on copy.memory_id = job.ref
-join ({_FIRST_TEXTS}) survivor on survivor.memory_id = job.reason
+join ({_COMPARED}) survivor on survivor.memory_id = job.reason
 where job.kind = 'duplicate' and job.ref = memory.memory_id
   and copy.scope = survivor.scope and copy.layer = survivor.layer
 """

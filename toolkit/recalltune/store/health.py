@@ -32,9 +32,7 @@ select
     (select count(*) from eval_case c where not exists (
         from label l where l.case_set = c.case_set and l.case_id = c.case_id)) as unlabelled,
     (select count(distinct query_id) from (select query_id, unnest(shown) as one from search_log)
-        where one not in (select memory_id from memory)) as searches_astray,
-    (select coalesce(sum(dropped), 0) from ingest_file) as dropped,
-    (select coalesce(sum(records), 0) from ingest_file) as records
+        where one not in (select memory_id from memory)) as searches_astray
 """
 _STRANGE = """
 select what, value, count(*) as count from (

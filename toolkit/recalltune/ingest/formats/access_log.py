@@ -55,12 +55,14 @@ def _access(record: dict[str, Any], parsed: Parsed) -> Access | str:
         return f"unknown kind; known: {', '.join(_KINDS)}"
     if said is None:
         parsed.notes["use that does not tell its kind, taken as recalled"] += 1
-    audience = record.get("audience")
+    audience = record.get("audience", "everyone")
+    if not isinstance(audience, str) or not audience:
+        return "audience is not text"
     return Access(
         memory_id=memory_id,
         used_at=used_at,
         kind=kind,  # type: ignore[arg-type]
-        audience=audience if isinstance(audience, str) and audience else "everyone",
+        audience=audience,
         file=parsed.file,
     )
 

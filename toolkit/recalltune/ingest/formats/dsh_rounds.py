@@ -35,6 +35,10 @@ def _read(source: Source, parsed: Parsed) -> None:
         if round_id in rounds:
             parsed.drop("the same round again", number)
             continue
+        codes = meta.get("degradations", [])
+        if not isinstance(codes, list) or not all(isinstance(code, str) for code in codes):
+            parsed.drop("degradations are not a list of texts", number)
+            continue
         rows = _layers(meta["perLayer"], run_id, round_id)
         if isinstance(rows, str):
             parsed.drop(rows, number)
@@ -42,8 +46,9 @@ def _read(source: Source, parsed: Parsed) -> None:
         rounds.add(round_id)
         parsed.keep()
         parsed.others += rows
-        for code in meta.get("degradations") or ():
-            parsed.hop(str(code)[:_CODE], "tier0 degradation code", at)
+        for code in codes:
+            parsed.notes["degradation code cut"] += len(code) > _CODE
+            parsed.hop(code[:_CODE], "tier0 degradation code", at)
         parsed.full()
     if rounds:
         parsed.others.append(_run(run_id, len(rounds)))
@@ -70,9 +75,9 @@ def _layers(per_layer: Mapping[str, Any], run_id: str, round_id: str) -> list[Pa
     """Accounts by layer, or what is wrong with them."""
     rows = []
     for layer, account in per_layer.items():
-        if not isinstance(account, Mapping):
-            return "perLayer is not an object of accounts"
-        counts = [account.get(name, 0) for name in _COUNTS]
+        if not layer or not isinstance(account, Mapping) or not set(_COUNTS) <= account.keys():
+            return "perLayer is not an object of accounts by layer"
+        counts = [account[name] for name in _COUNTS]
         bounds = [account.get("cap"), account.get("floor")]
         whole = [value for value in (*counts, *bounds) if value is not None]
         if not all(type(value) is int and value >= 0 for value in whole):
@@ -82,7 +87,7 @@ def _layers(per_layer: Mapping[str, Any], run_id: str, round_id: str) -> list[Pa
             Packing(
                 run_id=run_id,
                 query_id=round_id,
-                layer=layer or "unknown",
+                layer=layer,
                 candidates=candidates,
                 picked=picked,
                 dropped=dropped,

@@ -31,7 +31,7 @@ _ROLES = {
     **dict.fromkeys(("assistant", "ai", "bot", "助手"), "assistant"),
     **dict.fromkeys(("system", "系统", "系統"), "system"),
 }
-_LABEL = re.compile(r"(\w{1,20})(?::(?=\s|$)|[：:](?!//))")
+_LABEL = re.compile(r"(\w{1,20})[:：](?!//)")
 _FENCES = ("```", "~~~")
 _ENOUGH = 0.5
 
