@@ -109,7 +109,6 @@ LOCOMO = [{"sample_id": "conv-1", "conversation": {}, "qa": []}]
         ("lme.json", json.dumps(LONGMEMEVAL), "longmemeval", 1.0),
         ("corpus.jsonl", [{"_id": "1", "title": "", "text": "x"}], "beir", 1.0),
         ("queries.jsonl", [{"_id": "1", "text": "x"}, {"odd": 1}], "beir", 0.5),
-        ("b.jsonl", [{"_id": "1", "text": "x"}], None, 0.0),
         ("qrels.tsv", "query-id\tcorpus-id\tscore\n1\t7\t1\n", "beir", 1.0),
         ("a.qrels", "q1 0 d1 1\nq1 0 d2 0\n", "trec_qrels", 1.0),
         ("a.txt", "q1 0 d1 1\nq1 d2 0\n", "trec_qrels", 0.5),

@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from recalltune.ingest.text_parts import why_nothing
+
 __all__ = ["RECAP", "Words", "record_words"]
 
 RECAP = "machine recap (compact summary)"
@@ -35,7 +37,6 @@ _TAGS = _TO_THE_END | {
 }
 _TAG = re.compile(r"\s*<([a-z][a-z_-]{2,30})(?: [^<>]{0,300})?>")
 _PEOPLE = ("human", "channel")
-_KINDS_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -138,11 +139,7 @@ def _said(role: str, content: str | list[Any]) -> Words | str:
         return Words(role, "\n\n".join(said), parts, tuple(dict.fromkeys(cut)))
     if cut:
         return RECAP if cut[0] == RECAP else f"not the user's words: {cut[0]}"
-    others = sorted(parts - Counter(text=parts["text"]))
-    if not others:
-        return "empty text"
-    more = " and more" if len(others) > _KINDS_NAMED else ""
-    return f"no text, only {' and '.join(others[:_KINDS_NAMED])}{more}"
+    return why_nothing(parts)
 
 
 def _typed(text: str) -> tuple[str, list[str]]:

@@ -10,6 +10,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from recalltune.ingest.text_parts import why_nothing
+
 __all__ = ["Words", "message_words"]
 
 _SCAFFOLDS = (
@@ -84,8 +86,7 @@ def message_words(role: str, content: Any, *, images: int = 0) -> Words | str:
         return Words(role, "\n\n".join(said), parts, tuple(cut))
     if cut:
         return f"scaffolding: {cut[0]}"
-    others = " and ".join(sorted(parts))
-    return f"no text, only {others}" if others else "empty text"
+    return why_nothing(parts)
 
 
 def _part(part: Any) -> tuple[str, str]:

@@ -23,8 +23,9 @@ import orjson
 
 from recalltune.errors import ContractError, ParameterError
 from recalltune.ingest.attributes import ATTRIBUTE_NAMES, category_of, read_attributes, share_of
-from recalltune.ingest.formats.connector_v1 import VERSION, keeps_metadata
+from recalltune.ingest.formats.connector_v1 import VERSION
 from recalltune.ingest.gate import misplaced_rule
+from recalltune.ingest.metadata import keeps_metadata
 from recalltune.ingest.reader import MAX_DOCUMENT_BYTES
 from recalltune.ingest.whole_file import write_whole
 from recalltune.store import Memory, MemorySpan

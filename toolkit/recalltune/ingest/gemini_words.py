@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from recalltune.ingest.text_parts import why_nothing
+
 __all__ = ["KINDS", "Words", "is_recap", "message_words"]
 
 _ROLES = {"user": "user", "gemini": "assistant"}
@@ -68,8 +70,7 @@ def message_words(message: dict[str, Any]) -> Words | str:
     if cut:
         recap = cut[0] == _RECAP
         return "machine recap (state snapshot)" if recap else f"not the user's words: {cut[0]}"
-    others = sorted(parts - Counter(text=parts["text"]))
-    return f"no text, only {' and '.join(others[:3])}" if others else "empty text"
+    return why_nothing(parts)
 
 
 def is_recap(message: Any) -> bool:

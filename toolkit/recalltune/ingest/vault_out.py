@@ -21,8 +21,8 @@ from recalltune.errors import ParameterError
 from recalltune.ingest.claim import Claim
 from recalltune.ingest.connector_out import Stated, write_connector
 from recalltune.ingest.folder import find_sources
-from recalltune.ingest.formats.connector_v1 import keeps_metadata
 from recalltune.ingest.formats.obsidian import FORMAT
+from recalltune.ingest.metadata import keeps_metadata
 from recalltune.ingest.parsed import Parsed, Settings
 
 __all__ = ["VaultExport", "vault_as_connector"]

@@ -18,7 +18,6 @@ RecallNest, ``docs/connector-spec.md``.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,10 +35,11 @@ from recalltune.ingest.claim import Claim, claim_of
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.json_source import json_document
+from recalltune.ingest.metadata import META_BYTES, META_LEVELS, keeps_metadata
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed, Settings
 
-__all__ = ["FORMAT", "VERSION", "keeps_metadata"]
+__all__ = ["FORMAT", "VERSION"]
 
 VERSION = "connector-v1"
 """The version that is read and written."""
@@ -48,8 +48,6 @@ _KEYS = ("version", *_REQUIRED, "batchId", "records")
 _HINTS = ("categoryHint", "importanceHint", "contentHash")
 _RECORD_KEYS = ("id", "text", "title", "tags", "timestamp", "sourceMetadata", *_HINTS)
 _UNKNOWN_KEYS = 20
-_META_BYTES = 256 * 2**10
-_META_LEVELS = 32
 
 
 def _read(source: Source, parsed: Parsed) -> None:
@@ -165,7 +163,7 @@ def _meta(rest: dict[str, Any], record: dict[str, Any], payload: _Payload) -> di
     """What no ranking reads, as it was written: what is left of the metadata, hints and ids."""
     notes = payload.parsed.notes
     if not keeps_metadata(rest):
-        limit = f"{_META_BYTES // 2**10} KiB or {_META_LEVELS} levels"
+        limit = f"{META_BYTES // 2**10} KiB or {META_LEVELS} levels"
         notes[f"sourceMetadata of more than {limit}, left out"] += 1
         rest = {}
     own = {key: record[key] for key in _HINTS if record.get(key) is not None}
@@ -177,17 +175,6 @@ def _meta(rest: dict[str, Any], record: dict[str, Any], payload: _Payload) -> di
     hidden = own.keys() & rest.keys()
     notes["key of sourceMetadata that the record has itself, not used"] += len(hidden)
     return rest | own
-
-
-def keeps_metadata(rest: dict[str, Any]) -> bool:
-    """Whether metadata beyond the attributes is small enough to be kept as it is."""
-    return len(json.dumps(rest)) <= _META_BYTES and _within(rest, _META_LEVELS)
-
-
-def _within(value: Any, levels: int) -> bool:
-    """Whether a value is nested no deeper than so many levels."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels >= 0 and all(_within(one, levels - 1) for one in inner)
 
 
 def _is_text(value: Any) -> bool:

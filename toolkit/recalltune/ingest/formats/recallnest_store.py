@@ -30,9 +30,9 @@ from typing import Any
 from recalltune.ingest.attributes import Attributes, category_of, read_attributes, share_of
 from recalltune.ingest.claim import Claim, claim_of
 from recalltune.ingest.format import Format, Sample, Source
-from recalltune.ingest.formats.connector_v1 import keeps_metadata
 from recalltune.ingest.gate import is_telling_rule, may_hold_rule
 from recalltune.ingest.lance_table import lance_rows
+from recalltune.ingest.metadata import keeps_metadata
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import decode_json

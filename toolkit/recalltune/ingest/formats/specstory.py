@@ -23,6 +23,7 @@ from recalltune.ingest.markdown_shape import MARKDOWN_SUFFIXES, markdown_shape
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import read_document
+from recalltune.ingest.text_parts import why_nothing
 
 __all__ = ["FORMAT"]
 
@@ -90,8 +91,7 @@ def _read(source: Source, parsed: Parsed) -> None:
     for place, message in enumerate(_messages(lines, parsed)):
         words, parts = message.said(), message.parts
         if not words:
-            others = " and ".join(sorted(parts))
-            parsed.drop(f"no text, only {others}" if others else "empty text", message.line)
+            parsed.drop(why_nothing(parts), message.line)
             continue
         if not message.role:
             parsed.drop("header without a speaker", message.line)
