@@ -22,7 +22,7 @@ from recalltune.store import (
     text_hash,
 )
 
-__all__ = ["fill", "json_lines", "memory_rows"]
+__all__ = ["fill", "json_lines", "memory_rows", "original_judgements"]
 
 _ABSENT = "judged, and not in the collection"
 
@@ -52,6 +52,12 @@ def fill(lab: Lab, folder: Path, case_set: str, *, qrels: str = "qrels.tsv") -> 
     with lab.writing() as con:
         put_texts(con, sorted({*texts.values(), _ABSENT}))
         insert_rows(con, rows)
+
+
+def original_judgements(file: Path) -> list[tuple[str, str, int]]:
+    """Query, document and code of each line of Cranfield's own file; -1 is one document a query."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [(query, name, int(code)) for query, name, code in map(str.split, lines)]
 
 
 def memory_rows(memory_id: str, text: str, scope: str, **attributes: Any) -> list[Any]:

@@ -7,19 +7,21 @@ the last of them. The English memories lack the user; the Chinese ones of equal 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adapters.collection import json_lines, memory_rows
 from recalltune.encode import Encoder
 from recalltune.encode.precomputed import Precomputed
 from recalltune.store import EvalCaseRow, Lab, Label, insert_rows, put_texts
 
-__all__ = ["LISTED", "dense_lists", "fill"]
+__all__ = ["LISTED", "dense_lists", "fill", "memory_vectors"]
 
 Language = Literal["zh", "en"]
 LISTED = 20
@@ -72,6 +74,16 @@ def dense_lists(folder: Path, language: Language, model: str, file: Path) -> Enc
         encoder_id=[f"madial {model}"],
     )
     return Precomputed(str(file))
+
+
+def memory_vectors(folder: Path) -> dict[str, NDArray[np.float32]]:
+    """Unit vector of bge-m3 of each English memory, by the memory's id in the lab."""
+    numbers = json.loads((folder / "en-memory_vectors_ids.json").read_text(encoding="utf-8"))
+    vectors = np.load(folder / "en-memory_vectors_bge_m3.f16.npy", allow_pickle=False)
+    return {
+        _id(number): vector
+        for number, vector in zip(numbers, vectors.astype(np.float32), strict=True)
+    }
 
 
 def _memories(folder: Path, language: Language) -> dict[str, dict[str, Any]]:

@@ -24,7 +24,7 @@ from recalltune.store import (
     text_hash,
 )
 
-__all__ = ["fill"]
+__all__ = ["concepts", "fill"]
 
 SET = "proactive"
 SCOPE = "proactive:travel"
@@ -71,6 +71,11 @@ def fill(lab: Lab, folder: Path) -> None:
     with lab.writing() as con:
         put_texts(con, sorted(texts))
         insert_rows(con, rows)
+
+
+def concepts(folder: Path) -> dict[str, str]:
+    """Kind of each pair that turns were planted for, by its id."""
+    return {pair["id"]: pair["type"] for pair in _load(folder / "travel_concept_pairs.json")}
 
 
 def _load(file: Path) -> list[dict[str, Any]]:

@@ -68,7 +68,7 @@ def test_a_prompt_that_stands_twice_is_one_turn_and_an_answer_has_its_own_id(lab
         ("session_0a1b2c3d-ffff", "kimi:0a1b2c3d")
     ]
     assert reasons(report) == {
-        "second record of one prompt (turn and context)": 1,
+        "another record of one message": 1,
         "not a message: metadata": 1,
     }
     assert report.frame.select("format", "confidence").rows() == [("kimi", 1.0)]
@@ -78,6 +78,21 @@ def test_the_same_words_prompted_twice_are_two_turns(lab, write):
     records = [prompt("go on"), message("go on"), part("done"), prompt("go on"), message("go on")]
     ingest(lab, write("wire.jsonl", records))
     assert turns(lab)["line"].to_list() == [1, 3, 4]
+
+
+def test_a_newer_wire_has_each_message_in_a_third_kind_of_record(lab, write):
+    mirror = [
+        {"type": "agent.message.appended", "message": {"message": one["message"]}, "time": MS + 7}
+        for one in (message("tea?"), message("yes", "assistant"), message("x", "tool"))
+    ]
+    told = [prompt("tea?"), message("tea?"), mirror[0], part("yes"), *mirror[1:]]
+    report = ingest(lab, write("wire.jsonl", told))
+    assert turns(lab).select("role", "text", "line").rows() == [
+        ("user", "tea?", 1), ("assistant", "yes", 4),
+    ]  # fmt: skip
+    assert reasons(report) == {"another record of one message": 3, "not a message: tool": 1}
+    ingest(lab, write("wire.jsonl", mirror))
+    assert turns(lab).select("role", "text").rows() == [("user", "tea?"), ("assistant", "yes")]
 
 
 def test_the_second_record_may_come_first_or_be_missing(lab, write):

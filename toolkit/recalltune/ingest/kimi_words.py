@@ -1,8 +1,9 @@
 """What a record of a Kimi wire says, by whom, or why it says nothing.
 
 Kimi Code writes flat records (``turn.prompt``, ``context.append_message``,
-``context.append_loop_event``), the older Kimi CLI wraps them: ``{timestamp, message: {type,
-payload}}``. What the client puts into the user's role names its origin.
+``context.append_loop_event``, in newer versions ``agent.message.appended``), the older Kimi CLI
+wraps them: ``{timestamp, message: {type, payload}}``. What the client puts into the user's role
+names its origin.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ from typing import Any
 
 from recalltune.ingest.text_parts import read_parts, why_nothing
 
-__all__ = ["CONTEXT", "PROMPT", "Words", "is_anchor", "record_words"]
+__all__ = ["Words", "is_anchor", "record_words"]
 
-PROMPT, CONTEXT = "prompt", "context"
-"""Kinds of records a prompt may stand in."""
 _PROMPTS = ("turn.prompt", "turn.steer")
 _OLD_PROMPTS = ("TurnBegin", "SteerInput")
 _OLD_PARTS = {"ContentPart": None, "TextPart": "text", "ThinkPart": "think"}
-_MESSAGE, _EVENT = "context.append_message", "context.append_loop_event"
+_MESSAGES = ("context.append_message", "agent.message.appended")
+_EVENT = "context.append_loop_event"
 _COMMANDS = ("skill_activation", "plugin_command")
 
 
@@ -32,7 +32,7 @@ class Words:
     text: str
     parts: Counter[str]
     kind: str
-    """`PROMPT`, `CONTEXT`, or "" for what is not told twice."""
+    """Kind of its record; another kind may have the same message once more."""
     own_id: str | None = None
 
 
@@ -46,12 +46,12 @@ def record_words(record: dict[str, Any]) -> Words | str:
     """
     kind, message = record.get("type"), record.get("message")
     if kind in _PROMPTS:
-        return _strangers(record) or _words("user", record.get("input"), PROMPT)
-    if kind == _MESSAGE and isinstance(message, dict):
-        return _message(message)
+        return _strangers(record) or _words("user", record.get("input"), "turn")
+    if kind in _MESSAGES and isinstance(message, dict):
+        return _message(message, str(kind))
     if kind == _EVENT and isinstance(event := record.get("event"), dict):
         if event.get("type") == "content.part":
-            return _words("assistant", [event.get("part")], "", event.get("uuid"))
+            return _words("assistant", [event.get("part")], _EVENT, event.get("uuid"))
         return f"not a message: {str(event.get('type'))[:60]}"
     if kind == "context.apply_compaction":
         return "machine recap (compaction)"
@@ -70,12 +70,14 @@ def is_anchor(record: dict[str, Any]) -> bool:
     return origin.get("kind") in _COMMANDS and origin.get("trigger") == "user-slash"
 
 
-def _message(message: dict[str, Any]) -> Words | str:
+def _message(message: dict[str, Any], kind: str) -> Words | str:
+    if isinstance(inner := message.get("message"), dict):
+        message = inner
     role = message.get("role")
     if role not in ("user", "assistant"):
         return f"not a message: {str(role)[:60]}"
     strange = _strangers(message) if role == "user" else None
-    return strange or _words(role, message.get("content"), CONTEXT, message.get("id"))
+    return strange or _words(role, message.get("content"), kind, message.get("id"))
 
 
 def _old(message: dict[str, Any]) -> Words | str:

@@ -42,7 +42,8 @@ _MARK = "[redacted: "
 _SPARED = r"\[redacted: [a-z ]{1,40}\]"
 _OLD_MARK = re.compile(_SPARED)
 _TOKEN = re2.compile(r"(?:\b|\\[nrt])(?:" + "|".join(f"({rule})" for _, rule in TOKENS) + ")")
-_LEAD = re2.compile(f"{_SPARED}|" + "|".join(f"({lead}){hint}" for _, lead, hint in LEADS))
+_LEAD = re2.compile(f"{_SPARED}|" + "|".join(f"({lead})" for _, lead, _ in LEADS))
+_HINT = "|".join(f"(?:{lead}){hint}" for _, lead, hint in LEADS)
 _FLAG = re2.compile("|".join(PLUGIN_FLAGS))
 _EDGE_OF_KEY = re2.compile(
     r"(-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|PuTTY-User-Key-File-[0-9])"
@@ -161,8 +162,8 @@ def _plain(name: str) -> str:
 def _prefilter() -> Any:
     """Set whose answer is the numbers of the readers that may find something."""
     made = re2.Set.SearchSet()
-    for rules in (_TOKEN, _LEAD, _FLAG, _EDGE_OF_KEY):
-        made.Add(rules.pattern)
+    for rules in (_TOKEN.pattern, _HINT, _FLAG.pattern, _EDGE_OF_KEY.pattern):
+        made.Add(rules)
     made.Compile()
     return made
 
@@ -226,6 +227,9 @@ def _value(kind: str, text: str, first: int) -> tuple[int, int] | None:
 def _found_by_plugins(text: str) -> Iterator[_Span]:
     for start, end in _windows(text):
         window = _OLD_MARK.sub(lambda mark: "\0" * len(mark.group()), text[start:end])
+        if end < len(text):
+            # No rule may take the cut for the end of the text.
+            window += "\0"
         for kind, plugin in _plugins():
             for rule in plugin.denylist:
                 for first, last in _secrets(rule, window):

@@ -67,7 +67,7 @@ ASSIGNED = (
     r"(?:[ \t]{0,3}(?::=|=>|::|={1,3}|:|：|是|为)\*{0,2}[ \t]{0,3}|[ \t]{1,3}(?:is|was)[ \t]{1,3})"
     r"[“「『@]?",
     # --password value, login name password value, --user name:value
-    r"--(?:[a-z]{1,20}-){0,3}(?:password|passwd|pass|token|secret|api-key)[ \t]{1,3}",
+    r"(?:^|[\s\"'\[])--(?:[a-z]{1,20}-){0,3}(?:password|passwd|pass|token|secret|api-key)[ \t]{1,3}",
     r"\blogin[ \t]{1,3}[^\s]{1,64}[ \t]{1,3}password[ \t]{1,3}",
     r"\s(?:-u|--user)[ \t]{1,3}[\"']?[\w.@+-]{1,64}:",
 )
@@ -86,7 +86,7 @@ LEADS = (
     ("bearer token", r"\b(?i:bearer)[ \t]{1,3}", ""),
     ("password", "|".join(ASSIGNED), ""),
 )
-"""Kind, beginning, and what has to follow; the rest is read by `redact`, over a bounded stretch.
+"""Kind, beginning, and what the prefilter wants after it; the value is read by `redact`, over a bounded stretch.
 
 Of two that find the same secret, the first names it.
 """

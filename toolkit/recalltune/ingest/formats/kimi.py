@@ -1,10 +1,12 @@
 """Wires of Kimi Code and of the older Kimi CLI (``wire.jsonl``) to turns.
 
 A record is a line: a prompt, a message put into the context, or one part of an answer, which stays
-a turn of its own. A prompt stands in a wire twice, as the turn's and as the context's; the first is
-the turn. What the client says in the user's role (origin other than ``user``), thinking, tool calls
-and results, recaps, and all other records are left out by reason, and so are turns that an undo
-took back. The wire of an agent that another one started is a side conversation.
+a turn of its own. A prompt stands in a wire twice or more, as the turn's, the context's and the
+agent's; the first is the turn, the same words in a record of another kind are left out.
+
+What the client says in the user's role (an origin other than ``user``), thinking, tool calls and
+results, recaps and all other records are left out by reason, and so are turns that an undo took
+back. The wire of an agent that another one started is a side conversation.
 
 The file names no session; its folders do: ``<session>/wire.jsonl`` in the older layout,
 ``<session>/agents/<agent>/wire.jsonl`` in the newer.
@@ -26,7 +28,7 @@ from typing import Any
 
 from recalltune.ingest.format import Format, Sample, Source
 from recalltune.ingest.json_source import json_objects
-from recalltune.ingest.kimi_words import CONTEXT, PROMPT, Words, is_anchor, record_words
+from recalltune.ingest.kimi_words import Words, is_anchor, record_words
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import decode_json, read_lines
@@ -40,17 +42,20 @@ _FLAT = {
     "turn.steer": "input",
     "context.append_message": "message",
     "context.append_loop_event": "event",
+    "agent.message.appended": "message",
 }
+_MARKS = (b"turn.prompt", b"context.undo", b"context.clear", b"context.apply_compaction")
+"""What a line has in it that opens, undoes or clears turns."""
 _WAITING = 16
 
 
 def _read(source: Source, parsed: Parsed) -> None:
     """Turns of one wire, of scope ``kimi:<first 8 of the session id>``."""
-    wire, undone, prompts = _Wire.of(source), _Undone.ahead(source.path, parsed.notes), _Prompts()
+    wire, undone, told = _Wire.of(source), _Undone.ahead(source.path, parsed.notes), _Told()
     for place, (line, record) in enumerate(json_objects(source.path, parsed)):
         words = record_words(record)
-        if isinstance(words, Words) and prompts.told(words):
-            words = "second record of one prompt (turn and context)"
+        if isinstance(words, Words) and told.again(words):
+            words = "another record of one message"
         if isinstance(words, Words) and line.number in undone:
             words = "message taken back by an undo"
         if isinstance(words, str):
@@ -97,20 +102,19 @@ class _Wire:
 
 
 @dataclass
-class _Prompts:
-    """Prompts of which the second record is awaited; the oldest give way."""
+class _Told:
+    """Messages that records of other kinds may have once more; the oldest give way."""
 
-    _waiting: list[tuple[str, str]] = field(default_factory=list)
+    _waiting: list[tuple[str, str, set[str]]] = field(default_factory=list)
+    """Role, words, and the kinds of records that had them."""
 
-    def told(self, words: Words) -> bool:
-        """Whether it is the second record of a prompt; a first one waits from now on."""
-        if words.role != "user" or words.kind not in (PROMPT, CONTEXT):
-            return False
-        other = (CONTEXT if words.kind == PROMPT else PROMPT, words.text)
-        if other in self._waiting:
-            self._waiting.remove(other)
-            return True
-        self._waiting = [*self._waiting, (words.kind, words.text)][-_WAITING:]
+    def again(self, words: Words) -> bool:
+        """Whether a record of another kind had it; a first one waits from now on."""
+        for role, text, kinds in self._waiting:
+            if (role, text) == (words.role, words.text) and words.kind not in kinds:
+                kinds.add(words.kind)
+                return True
+        self._waiting = [*self._waiting, (words.role, words.text, {words.kind})][-_WAITING:]
         return False
 
 
@@ -153,7 +157,6 @@ class _Undone:
 
 def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for line in read_lines(path):
-        # Only the few lines that open, undo or clear turns are decoded ahead.
         if line.too_long or not any(mark in line.raw for mark in _MARKS):
             continue
         try:
@@ -162,9 +165,6 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         if isinstance(value, dict):
             yield line.number, value
-
-
-_MARKS = (b"turn.prompt", b"context.undo", b"context.clear", b"context.apply_compaction")
 
 
 def _own(record: dict[str, Any]) -> bool:
