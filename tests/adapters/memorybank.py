@@ -1,9 +1,9 @@
 """MemoryBank (SiliconFriend): one memory an exchange of a day, one a day's summary.
 
 The file is ``{user: {name, summary: {day: text}, history: {day: [{query, response}]}}}``, each user
-a scope. Exchanges of a day follow its midnight (UTC) by a microsecond each; a summary is known at
-the end of its day. Probing questions, one user and their questions a line, name no evidence: they
-become cases without targets.
+a scope; a bank in use has pairs for exchanges, and users without a history. Exchanges of a day
+follow its midnight (UTC) by a microsecond each; a summary is known at the end of its day. Probing
+questions, one user and their questions a line, name no evidence: they become cases without targets.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def fill(lab: Lab, bank: Path, questions: Path | None = None) -> None:
     """Fill a lab; the case set is named ``memorybank``."""
     told: list[tuple[str, list[Any]]] = []
     for user, stored in json.loads(bank.read_text(encoding="utf-8")).items():
-        for day, exchanges in stored["history"].items():
+        for day, exchanges in stored.get("history", {}).items():
             for place, exchange in enumerate(exchanges):
                 told += _exchange(user, day, place, exchange)
-        for day, summary in stored["summary"].items():
+        for day, summary in stored.get("summary", {}).items():
             end = _midnight(day) + timedelta(days=1)
             told.append(_memory(f"{user}:{day}#summary", summary, user, end, layer="summary"))
     rows = [row for _, several in told for row in several]
@@ -54,24 +54,27 @@ def fill(lab: Lab, bank: Path, questions: Path | None = None) -> None:
 
 
 def _exchange(
-    user: str, day: str, place: int, exchange: dict[str, str]
+    user: str, day: str, place: int, exchange: dict[str, str] | list[str]
 ) -> Iterator[tuple[str, list[Any]]]:
     said_at = _midnight(day) + timedelta(microseconds=place)
     name = f"{user}:{day}#{place + 1}"
-    for seq, (role, key) in enumerate([("user", "query"), ("assistant", "response")]):
+    query, response = (
+        (exchange["query"], exchange["response"]) if isinstance(exchange, dict) else exchange
+    )
+    for seq, (role, text) in enumerate([("user", query), ("assistant", response)]):
         turn = Turn(
             turn_id=f"{name}{role[0]}",
             session_id=f"{user}:{day}",
             seq=2 * place + seq,
             role=role,
-            text_hash=text_hash(exchange[key]),
+            text_hash=text_hash(text),
             said_at=said_at,
             scope=user,
             source=SET,
         )
-        yield exchange[key], [turn]
-    text = f"{user}: {exchange['query']}\nAI: {exchange['response']}"
-    yield _memory(name, text, user, said_at, layer="log", session=f"{user}:{day}")
+        yield text, [turn]
+    whole = f"{user}: {query}\nAI: {response}"
+    yield _memory(name, whole, user, said_at, layer="log", session=f"{user}:{day}")
 
 
 def _memory(

@@ -155,10 +155,11 @@ def test_a_memory_bank_has_exchanges_summaries_and_questions(lab, tmp_path):
                     {"query": "I planted beans.", "response": "Which kind?"},
                     {"query": "Runner beans.", "response": "They climb."},
                 ],
-                "2023-04-28": [{"query": "It rains.", "response": "Good for beans."}],
+                "2023-04-28": [["It rains.", "Good for beans."]],
             },
         },
         "Ole": {"name": "Ole", "summary": {}, "history": {"2023-04-27": []}},
+        "Pia": {"name": "Pia"},
     }
     (tmp_path / "bank.json").write_text(json.dumps(bank), encoding="utf-8")
     (tmp_path / "asked.jsonl").write_text('{"Ida": ["Which beans?", "And when?"]}\n{"Ole": []}\n')

@@ -104,7 +104,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     states, groups = [whole_digest(reached)], importing._groups
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importing, "_GROUP_BYTES", GROUP_BYTES)
-        count = len(list(groups(find_sources([corpus], list(FORMATS.values()), Counter()))))
+        count = len(list(groups(find_sources([corpus], list(FORMATS.values()), Counter(), []))))
         for number in range(1, count + 1):
             patch.setattr(importing, "_groups", lambda given, n=number: list(groups(given))[:n])
             ingest(store.open(reached), corpus, turns_as_memories=True)

@@ -150,10 +150,10 @@ def test_a_folder_that_is_a_table_is_one_source_and_not_walked(lab, write, src):
         write(f"memories.lance/{name}", [SESSION])
     write("other.lance/a.jsonl", [SESSION])
     write("s.jsonl", [SESSION])
-    notes = Counter[str]()
-    found = [source.inside for source in find_sources([src], EVERY, notes)]
-    assert (found, notes["file of another kind passed over"]) == (["memories.lance", "s.jsonl"], 1)
-    [source] = find_sources([src / "memories.lance"], EVERY, notes)
+    passed: list[str] = []
+    found = [source.inside for source in find_sources([src], EVERY, Counter(), passed)]
+    assert (found, len(passed)) == (["memories.lance", "s.jsonl"], 1)
+    [source] = find_sources([src / "memories.lance"], EVERY, Counter(), [])
     detected = detect(source)
     assert source.file == "src/memories.lance"
     assert detected is not None
@@ -203,7 +203,7 @@ def test_a_misspelt_format_names_the_nearest(lab, write):
 def test_a_named_format_takes_only_its_own_files_from_a_folder(write, src, format, taken):
     for name in ("a.jsonl", "b.json", "2026-05-14.md", "d.txt", "e.png"):
         write(name, "")
-    found = find_sources([src], [FORMATS[format]], Counter())
+    found = find_sources([src], [FORMATS[format]], Counter(), [])
     assert [source.inside for source in found] == taken
 
 
@@ -243,7 +243,7 @@ def test_a_missing_path_is_named(lab, src):
 
 def test_names_start_at_the_given_folder_and_say_nothing_of_the_machine(write, src):
     write("deep/er/s.jsonl", [SESSION])
-    [source] = find_sources([src / "deep" / ".." / "deep"], EVERY, Counter())
+    [source] = find_sources([src / "deep" / ".." / "deep"], EVERY, Counter(), [])
     assert (source.file, source.inside) == ("deep/er/s.jsonl", "er/s.jsonl")
 
 
@@ -268,9 +268,9 @@ def test_a_file_name_that_is_not_unicode_is_read(lab, src):
 def test_files_are_read_in_the_order_of_their_names(write, src):
     for name in ("b.jsonl", "a/z.jsonl", "a.jsonl", "c/a.jsonl"):
         write(name, [SESSION])
-    found = [source.inside for source in find_sources([src], EVERY, Counter())]
+    found = [source.inside for source in find_sources([src], EVERY, Counter(), [])]
     assert found == ["a.jsonl", "b.jsonl", "a/z.jsonl", "c/a.jsonl"]
 
 
 def test_a_folder_of_another_users_data_is_not_needed(tmp_path: Path):
-    assert find_sources([tmp_path], EVERY, Counter()) == []
+    assert find_sources([tmp_path], EVERY, Counter(), []) == []

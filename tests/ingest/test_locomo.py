@@ -128,3 +128,16 @@ def test_a_repeated_turn_is_dropped_and_a_repeated_conversation_refused(lab, wri
     assert report.dropped["reason"].to_list() == ["dia_id repeated"]
     with pytest.raises(SourceError, match="sample_id must be unique, got 'conv-7'"):
         ingest(lab, write("b.json", json.dumps([talk, talk])))
+
+
+def test_a_conversation_that_two_files_hold_brings_its_questions_once(lab, write):
+    talk = conversation(question("q", ["D1:1"]))
+    write("a.json", json.dumps([talk]))
+    report = ingest(lab, write("b.json", json.dumps([talk])).parent)
+    with lab.reading() as con:
+        cases, labels = store.read_cases(con, "locomo"), store.read_labels(con, "locomo")
+    assert (cases.height, labels.height) == (1, 1)
+    assert dict(report.reasons().select("reason", "count").iter_rows()) == {
+        "case another file holds": 1,
+        "message another file holds (resumed session)": 3,
+    }

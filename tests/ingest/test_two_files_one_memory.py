@@ -175,7 +175,10 @@ def test_a_record_stated_earlier_takes_the_id_from_another_text_and_gives_it_bac
     ingest(lab, write("a.json", payload(record("tea"), produced=20)))
     report = ingest(lab, write("b.json", payload(record("coffee"), produced=10)))
     assert memory(lab)["text"] == "coffee"
-    notice = "record of another file that gives way: its id is taken by this one: 1"
+    notice = (
+        "record of another file that gives way: its id is taken by this one (two folders alike? "
+        "give each a lab of its own): 1"
+    )
     assert notice in report.notices
     ingest(lab, write("b.json", payload(produced=10)))
     assert memory(lab)["text"] == "tea"

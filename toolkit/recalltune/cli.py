@@ -56,6 +56,8 @@ app = typer.Typer(
 )
 
 _ERROR_COLUMNS = 2_000
+_STOPPED = 130
+"""Exit code of a program that was interrupted."""
 
 Database = Annotated[Path, typer.Option("--db", help="The lab file (DuckDB).")]
 ConfigOption = Annotated[
@@ -152,7 +154,10 @@ def ingest(
     encoder: EncoderOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Read files into the lab. Example: recalltune ingest --db lab.duckdb ~/notes session.jsonl."""
+    """Read files into the lab; a format is told by the content, or named: docs/formats.md has all.
+
+    Example: recalltune ingest --db lab.duckdb ~/notes session.jsonl
+    """
     lab = rt.open(db)
     with bytes_bar("ingest") as reach:
         report = rt.ingest(
@@ -165,6 +170,10 @@ def ingest(
             progress=reach,
         )
     copies = None if encoder is None else mark_near_duplicates(lab, rt.encoder(encoder))
+    if not report.frame.height:
+        _say(notice_lines(report.notices))
+        message = f"nothing in {', '.join(map(str, paths))} can be read; `--help` names the formats"
+        raise ParameterError(message)
     if json_:
         frames = {"files": report.frame, "dropped": report.dropped, "parts": report.parts}
         told = {name: frame.to_dicts() for name, frame in frames.items()}
@@ -485,19 +494,20 @@ def main() -> None:
     except typer.Exit as leaving:
         sys.exit(leaving.exit_code)
     except (typer.Abort, KeyboardInterrupt):
-        typer.echo("stopped; nothing was half written", err=True)
-        sys.exit(130)
+        code = _STOPPED
     except Exception as error:
+        # DuckDB's own word for ^C; its transaction is as a whole in or out.
         if isinstance(error, RuntimeError) and "interrupted" in str(error):
-            # DuckDB's own word for ^C; its transaction is as a whole in or out.
-            typer.echo("stopped; nothing was half written", err=True)
-            sys.exit(130)
-        if type(error).__module__.startswith(("click", "typer")) and hasattr(
+            code = _STOPPED
+        elif type(error).__module__.startswith(("click", "typer")) and hasattr(
             error, "format_message"
         ):
             typer.echo(f"error: {error.format_message()}", err=True)
             sys.exit(2)
-        raise
+        else:
+            raise
+    if code == _STOPPED:
+        typer.echo("stopped; nothing was half written, the same command goes on", err=True)
     sys.exit(code or 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from recalltune import store
 from recalltune.errors import SourceError
-from recalltune.ingest import Source, ingest
+from recalltune.ingest import Source, detect, ingest
 from recalltune.ingest.branches import branch_to, deepest_leaf, linked
 from recalltune.ingest.formats import FORMATS
 from recalltune.ingest.parsed import Parsed
@@ -189,6 +190,21 @@ def test_a_later_export_of_the_same_conversation_brings_only_what_is_new(lab, wr
     report = ingest(lab, write("b.json", export(longer)))
     assert turns(lab)["turn_id"].to_list() == ["u", "a"]
     assert report.frame.select("read", "kept", "dropped").rows() == [(2, 1, 1)]
+
+
+def test_a_list_too_large_to_be_held_is_known_by_its_beginning(write, monkeypatch):
+    # The package's own name ``ingest`` is a function.
+    monkeypatch.setattr(sys.modules["recalltune.ingest.reader"], "MAX_DOCUMENT_BYTES", 64)
+    path = write("c.json", export(conversation(node("u", None), current="u")))
+    found = detect(Source(path, "c.json", "src/c.json"))
+    assert (found and found.format, found and found.confidence) == ("chatgpt", 1.0)
+
+
+def test_a_damaged_conversation_keeps_no_other_out(lab, write):
+    good = json.dumps(conversation(node("u", None), current="u"))
+    report = ingest(lab, write("c.json", f'[{{"mapping": nope}}, 7, {good}]'), format="chatgpt")
+    assert turns(lab)["turn_id"].to_list() == ["u"]
+    assert reasons(report) == {"damaged element": 1, "not a JSON object": 1}
 
 
 @pytest.mark.shared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import polars as pl
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from recalltune import store
 from recalltune.errors import SourceError
-from recalltune.ingest import Source, ingest
+from recalltune.ingest import Source, detect, ingest
 from recalltune.ingest.formats import FORMATS
 from recalltune.ingest.parsed import Parsed
 
@@ -138,6 +139,14 @@ def test_conversations_without_messages_are_counted(lab, write):
 def test_a_document_of_another_kind_is_refused_with_its_name(lab, write):
     with pytest.raises(SourceError, match=r"^src/x\.json:1: not a Claude\.ai export"):
         ingest(lab, write("x.json", "[1]"), format="claude_ai")
+
+
+def test_a_list_too_large_to_be_held_is_known_by_its_beginning(write, monkeypatch):
+    # The package's own name ``ingest`` is a function.
+    monkeypatch.setattr(sys.modules["recalltune.ingest.reader"], "MAX_DOCUMENT_BYTES", 64)
+    path = write("c.json", export(conversation(say("u"))))
+    found = detect(Source(path, "c.json", "src/c.json"))
+    assert (found and found.format, found and found.confidence) == ("claude_ai", 1.0)
 
 
 @pytest.mark.shared

@@ -722,10 +722,11 @@ def test_other_tools_unpaired_results_and_replays_are_no_searches(lab, write):
     assert [row["query_id"] for row in searches(lab)] == ["r1#t1"]
 
 
-def test_a_search_whose_question_cannot_be_read_is_kept_and_counted(lab, write):
+def test_a_search_whose_question_cannot_be_read_is_counted_and_not_kept(lab, write):
     call = asked("a1", "search_memory", ["odd"])
     report = ingest(lab, write("s.jsonl", [say("u1"), call, answered("r1", FOUND)]))
-    assert [row["query"] for row in searches(lab)] == [""]
+    assert searches(lab) == []
+    assert "search of the memory without a question, not kept: 1" in report.notices
     assert "search of the memory whose question cannot be read: 1" in report.notices
 
 

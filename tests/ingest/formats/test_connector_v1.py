@@ -308,7 +308,7 @@ def test_ids_given_twice_in_one_payload_are_copies_versions_or_refused(lab, writ
     report = ingest(lab, write("c.json", payload(*records)))
     assert reasons(report) == {
         "exact copy of an earlier record": 1,
-        "id taken by another memory, no later time to order them": 1,
+        "id held by another file's memory (moved, or two folders alike?)": 1,
     }
     assert spans(lab)["text"].to_list() == ["one", "two"]
 
@@ -492,7 +492,7 @@ def test_another_text_without_a_later_time_is_refused_by_reason(lab, write):
     ingest(lab, write("a.json", payload(record("r", "one", day=None), record("s", "one"))))
     again = payload(record("r", "two", day=None), record("s", "two"), record("t"))
     report = ingest(lab, write("b.json", again))
-    assert reasons(report) == {"id taken by another memory, no later time to order them": 2}
+    assert reasons(report) == {"id held by another file's memory (moved, or two folders alike?)": 2}
     assert memories(lab)["r"]["text"] == "one"
 
 

@@ -216,6 +216,14 @@ def test_the_evidence_file_beside_the_whole_one_brings_no_turn_and_no_case_twice
     }
 
 
+def test_a_label_that_a_file_of_judgements_has_is_there_once(lab, write):
+    ingest(lab, write("longmemeval/a.qrels", "q1 0 longmemeval:q1:sA:1 2\n"))
+    report = brought(lab, write, question())
+    assert tables(lab)[2].select("memory_id", "grade").rows() == [("longmemeval:q1:sA:1", 2)]
+    assert "judgement that another file holds, not used: 1" in report.notices
+    assert report.frame["dropped"].to_list() == [0]
+
+
 def test_a_file_larger_than_any_document_is_known_and_read(write, lab, monkeypatch):
     path = write("lme.json", json.dumps([question(f"q{n}") for n in range(20)], indent=2))
     monkeypatch.setattr(reader, "MAX_DOCUMENT_BYTES", 1000)

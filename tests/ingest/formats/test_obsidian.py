@@ -195,7 +195,7 @@ def test_what_is_no_note_is_passed_over_and_counted(lab, vault, write):
     }
     assert report.frame["read"].sum() == report.frame["kept"].sum() + report.frame["dropped"].sum()
     assert "file of a vault's settings or trash passed over: 2" in report.notices
-    assert "file of another kind passed over: 3" in report.notices
+    assert any(told.startswith("3 files of another kind") for told in report.notices)
 
 
 def test_an_agents_memory_inside_a_vault_stays_an_agents_memory(lab, vault):

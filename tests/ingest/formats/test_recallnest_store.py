@@ -220,7 +220,7 @@ def test_other_tables_of_a_database_folder_are_passed_over(lab, table, src):
     lance.write_dataset(pa.table({"subject": ["x"]}), src / "triples.lance")
     report = ingest(lab, src)
     assert report.frame["file"].to_list() == ["src/memories.lance"]
-    assert "file of another kind passed over: 1" in report.notices
+    assert any(told.startswith("1 file of another kind") for told in report.notices)
     with pytest.raises(SourceError, match=r"^src/triples\.lance:1: table must have the columns id"):
         ingest(lab, src / "triples.lance")
 

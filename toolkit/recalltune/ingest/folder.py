@@ -21,7 +21,10 @@ _OF_A_VAULT = frozenset({".obsidian", ".trash"})
 
 
 def find_sources(
-    paths: Iterable[str | os.PathLike[str]], formats: Collection[Format], notes: Counter[str]
+    paths: Iterable[str | os.PathLike[str]],
+    formats: Collection[Format],
+    notes: Counter[str],
+    passed: list[str],
 ) -> list[Source]:
     """Files behind the given paths, in the order given, folders walked by name.
 
@@ -32,7 +35,9 @@ def find_sources(
     formats
         Formats whose files are taken from folders: all of them, or the one the user named.
     notes
-        Counter that receives one count per link, special file or other file passed over.
+        Counter that receives one count per link or special file passed over.
+    passed
+        List that receives the names of the files of other kinds that were passed over.
 
     Raises
     ------
@@ -50,7 +55,7 @@ def find_sources(
             file = _portable(f"{path.parent.name}/{path.name}")
             found.setdefault(path, Source(path, _portable(path.name), file))
         elif path.is_dir():
-            for source in _walk(path, formats, notes):
+            for source in _walk(path, formats, notes, passed):
                 found.setdefault(source.path, source)
         else:
             kind = "neither file nor folder" if path.exists() else "not there"
@@ -98,7 +103,9 @@ def _refuse_namesakes(sources: Iterable[Source]) -> None:
             raise ParameterError(msg)
 
 
-def _walk(root: Path, formats: Collection[Format], notes: Counter[str]) -> Iterator[Source]:
+def _walk(
+    root: Path, formats: Collection[Format], notes: Counter[str], passed: list[str]
+) -> Iterator[Source]:
     for folder, folders, files in os.walk(root, followlinks=False):
         here = Path(folder)
         links = [name for name in folders if (here / name).is_symlink()]
@@ -118,7 +125,7 @@ def _walk(root: Path, formats: Collection[Format], notes: Counter[str]) -> Itera
             elif not _OF_A_VAULT.isdisjoint(inside.split("/")[:-1]):
                 notes["file of a vault's settings or trash passed over"] += 1
             elif not any(_takes(format, source) for format in formats):
-                notes["file of another kind passed over"] += 1
+                passed.append(source.file)
             else:
                 yield source
 

@@ -99,9 +99,10 @@ def ingest(
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     notes = Counter[str]()
     looked_for = FORMATS.values() if format == "auto" else [FORMATS[format]]
-    sources = find_sources(given, list(looked_for), notes)
+    passed: list[str] = []
+    sources = find_sources(given, list(looked_for), notes, passed)
     wish = _Wish(format, Settings(scope, layer, turns_as_memories))
-    tally = Tally(notes)
+    tally = Tally(notes, passed)
     watch = _Watch(progress, sum(source_size(source.path) for source in sources))
     for number, group in enumerate(_groups(sources)):
         with lab.writing() as con:
@@ -199,6 +200,8 @@ def _import(
     if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, str(wish)):
         tally.unchanged(source.file, earlier)
         return
+    if earlier is not None and earlier.sha256 == sha256:
+        tally.notes["file read again under other settings than before (--scope, --format, …)"] += 1
     detection = _detected(source, wish.format, tally)
     if detection is None:
         if earlier is not None:

@@ -34,7 +34,11 @@ from recalltune.store import (
 
 __all__ = ["Holdings", "merge", "settle_again"]
 
-_TAKEN = "id taken by another memory, no later time to order them"
+_DISPLACED = (
+    "record of another file that gives way: its id is taken by this one (two folders alike? give "
+    "each a lab of its own)"
+)
+_TAKEN = "id held by another file's memory (moved, or two folders alike?)"
 
 
 @dataclass
@@ -259,9 +263,7 @@ def _note(
     displaced = [claim for claim in settled.refused if claim in others]
     if displaced and claims[0].memory.turn_id is None:
         before = settle(others).refused
-        parsed.notes["record of another file that gives way: its id is taken by this one"] += sum(
-            claim not in before for claim in displaced
-        )
+        parsed.notes[_DISPLACED] += sum(claim not in before for claim in displaced)
 
 
 def _note_batches(parsed: Parsed, claims: Sequence[Claim], others: Sequence[Claim]) -> None:

@@ -54,6 +54,8 @@ MAX_DEPTH = 64
 _CHUNK = 2**20
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_MOST_REPAIRED = 0.2
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -158,13 +160,19 @@ def read_document(path: Path) -> tuple[str, bool]:
     Raises
     ------
     SourceError
-        If it is larger than `MAX_DOCUMENT_BYTES`, or a damaged gzip file.
+        If it is larger than `MAX_DOCUMENT_BYTES`, a damaged gzip file, or text in another encoding:
+        UTF-16, or more than one character in five that is no UTF-8.
     """
     size = path.stat().st_size
     if size > MAX_DOCUMENT_BYTES:
         msg = f"{path.name}:1: document must be at most {MAX_DOCUMENT_BYTES:,} bytes, got {size:,}"
         raise UnreadableError(msg)
-    return _decoded(b"".join(read_pieces(path, MAX_DOCUMENT_BYTES)).removeprefix(_BOM))
+    raw = b"".join(read_pieces(path, MAX_DOCUMENT_BYTES)).removeprefix(_BOM)
+    text, repaired = _decoded(raw)
+    if raw.startswith(_UTF_16) or text.count("\ufffd") > _MOST_REPAIRED * len(text):
+        msg = f"{path.name}:1: text must be UTF-8, this is another encoding; save it as UTF-8"
+        raise UnreadableError(msg)
+    return text, repaired
 
 
 def read_head(path: Path, size: int) -> bytes:

@@ -16,13 +16,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from importlib import import_module
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import re2
 
-from recalltune.ingest.secret_rules import LEADS, PLUGIN_FLAGS, PLUGINS, TOKENS
+from recalltune.ingest.secret_plugins import FLAG, found_by_plugins
+from recalltune.ingest.secret_rules import LEADS, SPARED, TOKENS
 from recalltune.ingest.secret_values import (
     is_basic_credentials,
     is_filled_in,
@@ -32,19 +32,16 @@ from recalltune.ingest.secret_values import (
 
 __all__ = ["redact", "redact_value"]
 
-_WINDOW, _BEFORE, _AFTER = 1_024, 80, 300
+# What a replaced secret was stuck to may be seen for a secret once the mark stands between.
+_PASSES = 4
 _LONGEST_VALUE, _LONGEST_KEY = 512, 16_384
 
 # Of two kinds of secret that begin at the same sign, the lower rank gives its name.
 _KEY_RANK, _TOKEN_RANK, _PLUGIN_RANK, _LEAD_RANK = range(4)
 _MARK = "[redacted: "
-# The mark itself has words such as `token` in it, which must not be taken for a key.
-_SPARED = r"\[redacted: [a-z ]{1,40}\]"
-_OLD_MARK = re.compile(_SPARED)
 _TOKEN = re2.compile(r"(?:\b|\\[nrt])(?:" + "|".join(f"({rule})" for _, rule in TOKENS) + ")")
-_LEAD = re2.compile(f"{_SPARED}|" + "|".join(f"({lead})" for _, lead, _ in LEADS))
+_LEAD = re2.compile(f"{SPARED}|" + "|".join(f"({lead})" for _, lead, _ in LEADS))
 _HINT = "|".join(f"(?:{lead}){hint}" for _, lead, hint in LEADS)
-_FLAG = re2.compile("|".join(PLUGIN_FLAGS))
 _EDGE_OF_KEY = re2.compile(
     r"(-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|PuTTY-User-Key-File-[0-9])"
     r"|(-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-MAC: [0-9a-f]{1,64})"
@@ -92,23 +89,13 @@ def redact(text: str, counts: Counter[str]) -> str:
     >>> counts
     Counter({'password': 1})
     """
-    try:
-        suspected = _prefilter().Match(text)
-        readable = text
-    except UnicodeEncodeError:
-        # Half a surrogate pair: RE2 reads another sign in its place.
-        readable = text.encode("utf-8", "replace").decode()
-        suspected = _prefilter().Match(readable)
-    if suspected is None:
-        return text
-    readers = (_tokens, _led, _found_by_plugins, _private_keys)
-    spans = [span for number in suspected for span in readers[number](readable)]
-    pieces, done = [], 0
-    for start, end, kind in _apart(sorted(spans), readable):
-        pieces += [text[done:start], f"{_MARK}{kind}]"]
-        counts[kind] += 1
-        done = end
-    return "".join([*pieces, text[done:]]) if pieces else text
+    clean = text
+    for _ in range(_PASSES):
+        made = _redact_once(clean, counts)
+        if made is clean:
+            break
+        clean = made
+    return clean
 
 
 def redact_value(value: Any, counts: Counter[str]) -> Any:
@@ -137,6 +124,26 @@ def redact_value(value: Any, counts: Counter[str]) -> Any:
     return value
 
 
+def _redact_once(text: str, counts: Counter[str]) -> str:
+    try:
+        suspected = _prefilter().Match(text)
+        readable = text
+    except UnicodeEncodeError:
+        # Half a surrogate pair: RE2 reads another sign in its place.
+        readable = text.encode("utf-8", "replace").decode()
+        suspected = _prefilter().Match(readable)
+    if suspected is None:
+        return text
+    readers = (_tokens, _led, _of_plugins, _private_keys)
+    spans = [span for number in suspected for span in readers[number](readable)]
+    pieces, done = [], 0
+    for start, end, kind in _apart(sorted(spans), readable):
+        pieces += [text[done:start], f"{_MARK}{kind}]"]
+        counts[kind] += 1
+        done = end
+    return "".join([*pieces, text[done:]]) if pieces else text
+
+
 def _under(key: Any, item: Any, counts: Counter[str]) -> Any:
     """Value of a key without secrets; where the key names a secret, the value is one by that."""
     clean = redact_value(item, counts)
@@ -162,7 +169,7 @@ def _plain(name: str) -> str:
 def _prefilter() -> Any:
     """Set whose answer is the numbers of the readers that may find something."""
     made = re2.Set.SearchSet()
-    for rules in (_TOKEN.pattern, _HINT, _FLAG.pattern, _EDGE_OF_KEY.pattern):
+    for rules in (_TOKEN.pattern, _HINT, FLAG.pattern, _EDGE_OF_KEY.pattern):
         made.Add(rules)
     made.Compile()
     return made
@@ -188,9 +195,7 @@ def _led(text: str) -> Iterator[_Span]:
         at = _value(kind, text, first)
         if at is not None:
             done[number] = at[1]
-            yield _Span(
-                first - 3 if kind == "json web token" else at[0], _LEAD_RANK + number, at[1], kind
-            )
+            yield _Span(at[0], _LEAD_RANK + number, at[1], kind)
 
 
 def _value(kind: str, text: str, first: int) -> tuple[int, int] | None:
@@ -224,50 +229,9 @@ def _value(kind: str, text: str, first: int) -> tuple[int, int] | None:
     return first, _BARE_ON.match(text, first).end() if cut else first + len(value)  # type: ignore[union-attr]
 
 
-def _found_by_plugins(text: str) -> Iterator[_Span]:
-    for start, end in _windows(text):
-        window = _OLD_MARK.sub(lambda mark: "\0" * len(mark.group()), text[start:end])
-        if end < len(text):
-            # No rule may take the cut for the end of the text.
-            window += "\0"
-        for kind, plugin in _plugins():
-            for rule in plugin.denylist:
-                for first, last in _secrets(rule, window):
-                    # What begins where the window was cut may begin before it.
-                    if first > 0 or start == 0:
-                        yield _Span(start + first, _PLUGIN_RANK, start + last, kind)
-
-
-def _secrets(rule: re.Pattern[str], window: str) -> Iterator[tuple[int, int]]:
-    """Where the secrets stand that a plugin's rule finds."""
-    at = 0
-    while found := rule.search(window, at):
-        first, last = found.span(_long_group(found))
-        secret = window[first:last].strip(" \t\r\n=:\"'")
-        first = window.index(secret, first)
-        # A sign after the secret, which the rule took too, may be the one before the next.
-        at = first + len(secret) if secret else found.end()
-        if not is_filled_in(secret) and any(map(str.isdigit, secret)):
-            yield first, at
-
-
-def _long_group(found: re.Match[str]) -> int:
-    """Number of the group that holds a value; 0, all that was found, if none does."""
-    long = (n for n in range(1, found.re.groups + 1) if found.end(n) - found.start(n) >= 24)
-    return next(long, 0)
-
-
-def _windows(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches of text around what was flagged, in order; none longer than the bound."""
-    start = end = 0
-    for found in _FLAG.finditer(text):
-        first, last = max(found.start() - _BEFORE, 0), min(found.end() + _AFTER, len(text))
-        if end and (first > end or last - start > _WINDOW):
-            yield start, end
-            end = 0
-        start, end = start if end else first, last
-    if end:
-        yield start, end
+def _of_plugins(text: str) -> Iterator[_Span]:
+    for start, end, kind in found_by_plugins(text):
+        yield _Span(start, _PLUGIN_RANK, end, kind)
 
 
 def _private_keys(text: str) -> Iterator[_Span]:
@@ -280,7 +244,7 @@ def _private_keys(text: str) -> Iterator[_Span]:
             continue
         end = after.end() if after is not None and after.lastindex == 2 else None
         if end is not None and end - header.start() <= _LONGEST_KEY:
-            if _KEY_LIKE.search(text, header.end(), after.start()):  # type: ignore[union-attr]
+            if _KEY_LIKE.search(text, header.end(), after.start()):
                 yield _Span(header.start(), _KEY_RANK, end, "private key")
         elif body := _BODY_OF_KEY.match(text, header.end()):
             yield _Span(header.start(), _KEY_RANK, body.end(), "private key")
@@ -308,12 +272,3 @@ def _whole(span: _Span, text: str) -> int:
     by_sign = span.rank in {_TOKEN_RANK, _PLUGIN_RANK}
     found = _REST_OF_TOKEN.match(text, span.end) if by_sign else None
     return found.end() if found else span.end
-
-
-@cache
-def _plugins() -> tuple[tuple[str, Any], ...]:
-    """detect-secrets' rules, loaded when the first text asks for them."""
-    return tuple(
-        (kind, getattr(import_module(f"detect_secrets.plugins.{module}"), name)())
-        for module, (name, kind) in PLUGINS.items()
-    )

@@ -99,7 +99,8 @@ class ImportReport:
 class Tally:
     """Collects the accounts of the files of one import."""
 
-    def __init__(self, notes: Counter[str]) -> None:
+    def __init__(self, notes: Counter[str], passed: Sequence[str]) -> None:
+        self._passed = passed
         self._files: list[tuple[str | float | None, ...]] = []
         self._parts: list[tuple[str, str, int]] = []
         self._settled: dict[str, int] = {}
@@ -176,7 +177,8 @@ class Tally:
 
     def marked(self, copies: int) -> None:
         """Note how many memories of the lab repeat another one."""
-        self._settled["memory of the lab that repeats another one, marked with a pointer"] = copies
+        told = "memory of the whole lab that repeats another one, marked with a pointer"
+        self._settled[told] = copies
 
     def settled(self, loose_ends: Mapping[str, int]) -> None:
         """Note what `settle_spans` found; it looks at the whole lab, so the last word counts."""
@@ -201,6 +203,7 @@ class Tally:
             pl.DataFrame(sorted(self._redacted.items()), schema=_REDACTED, orient="row"),
             (
                 *_of_gone(self._gone),
+                *_of_files(self._passed, "of another kind, passed over"),
                 *_of_files(self._unknown, "of an unknown format in a folder, passed over"),
                 *(f"file of a folder passed over: {why}" for why in self._damaged[:_NOTICES]),
                 *_of_files(self._stay, "imported before, cannot be read now: what was read stays"),

@@ -6,7 +6,10 @@ pattern could be tried anew, over the same stretch of text, for every later matc
 
 from __future__ import annotations
 
-__all__ = ["ASSIGNED", "LEADS", "PLUGINS", "PLUGIN_FLAGS", "TOKENS"]
+__all__ = ["LEADS", "PLUGINS", "PLUGIN_FLAGS", "SPARED", "TOKENS"]
+
+SPARED = r"\[redacted: [a-z ]{1,40}\]"
+"""A mark set before: it has words such as `token` in it, which are no key words."""
 
 TOKENS = (
     ("anthropic key", r"sk-ant-[A-Za-z0-9_-]{16,}"),
@@ -61,13 +64,14 @@ _SECRET_WORD = (
     r"|(?:api|access|account|auth|client|db|encryption|master|private|secret|service|sharedaccess"
     r"|signing)[_-]?key)|(?:\b|_)(?i:pass)|密码|口令|密钥|令牌"
 )
-ASSIGNED = (
+_ASSIGNED = (
     # key = value, "key": "value", \"key\": \"value\", key is value
     rf"(?:{_SECRET_WORD})(?:\\{{0,3}}[\"'`])?\]?\*{{0,2}}"
     r"(?:[ \t]{0,3}(?::=|=>|::|={1,3}|:|：|是|为)\*{0,2}[ \t]{0,3}|[ \t]{1,3}(?:is|was)[ \t]{1,3})"
     r"[“「『@]?",
     # --password value, login name password value, --user name:value
-    r"(?:^|[\s\"'\[])--(?:[a-z]{1,20}-){0,3}(?:password|passwd|pass|token|secret|api-key)[ \t]{1,3}",
+    r"(?:^|[\s\"'\[])--(?:[a-z]{1,20}-){0,3}"
+    r"(?:password|passwd|pass|token|secret|api-key)[ \t]{1,3}",
     r"\blogin[ \t]{1,3}[^\s]{1,64}[ \t]{1,3}password[ \t]{1,3}",
     r"\s(?:-u|--user)[ \t]{1,3}[\"']?[\w.@+-]{1,64}:",
 )
@@ -84,9 +88,11 @@ LEADS = (
         "",
     ),
     ("bearer token", r"\b(?i:bearer)[ \t]{1,3}", ""),
-    ("password", "|".join(ASSIGNED), ""),
+    ("password", "|".join(_ASSIGNED), ""),
 )
-"""Kind, beginning, and what the prefilter wants after it; the value is read by `redact`, over a bounded stretch.
+"""Kind, beginning, and what the prefilter wants after it.
+
+`redact` reads the value, over a bounded stretch.
 
 Of two that find the same secret, the first names it.
 """

@@ -74,7 +74,7 @@ def vault_as_connector(
         raise ParameterError(msg)
     notes = Counter[str]()
     parsed = Parsed(FORMAT.name, Path(folder).resolve().name, Settings(scope=scope))
-    for source in find_sources([folder], [FORMAT], notes):
+    for source in find_sources([folder], [FORMAT], notes, []):
         FORMAT.read(source, parsed)
     parsed.seal()
     claims = [claim for claim in parsed.claims if not claim.withheld]

@@ -22,7 +22,7 @@ COUNTED = {
     "cases_without_target": "cases that expect no memory: their ranking metrics are undefined",
     "labels_not_yet": "labels whose memory did not exist yet: they judge nothing",
     "labels_of_copies": "labels of a copy, counted for the memory that is shown for it",
-    "labels_of_no_memory": "labels that name no memory of the lab: they judge nothing",
+    "labels_of_no_memory": "labels among them that name no memory of the lab",
     "labels_of_no_case": "labels of a case that is not there: they judge nothing",
     "empty_lists": "cases that are shown nothing",
     "relevant_lost_to_decay": "relevant items lost to decay: without it they would be shown",

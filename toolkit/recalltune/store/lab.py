@@ -34,7 +34,6 @@ order by 1
 _IN_EVERY_LAB = ("memory", "memory_span", "text")
 """Tables of every schema number: a file without them was never ours to throw away."""
 _UNREADABLE = (
-    "not a valid DuckDB",
     "version number",  # made by another DuckDB
     "Corrupt database file",  # a wrong checksum
     "Could not read enough bytes",  # cut off
@@ -254,6 +253,12 @@ def _opening_error(path: Path, reason: str) -> RecalltuneError:
             f"{path} is held by {holder}, also after {_ATTEMPTS * _PAUSE_SECONDS:.0f} seconds; "
             "wait until it has finished, or close it there "
             "(a notebook: leave its `with lab.writing()` block or restart its kernel), then repeat"
+        )
+    if "not a valid DuckDB" in reason:
+        # No advice to delete: this may be a file of the user's that was named by mistake.
+        return ContractError(
+            f"{path} is no DuckDB file, so no lab; give the path of a lab, or of a file that is "
+            "not there yet"
         )
     if any(sign in reason for sign in _UNREADABLE):
         return ContractError(

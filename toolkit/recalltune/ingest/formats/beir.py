@@ -1,10 +1,11 @@
 """A retrieval collection as BEIR lays it out: one folder, three kinds of files, each read alone.
 
-`corpus.jsonl` (`_id`, `title`, `text`) becomes memories of the scope `beir:<folder>`, without a
-time, under their own ids; a text is title, blank, text. `queries.jsonl` (`_id`, `text`) becomes
-the cases of the set `<folder>`, `qrels.tsv` or `qrels/<split>.tsv` (a header, then query, document
-and grade, tab by tab) their labels: all judgements of a folder belong to one set, and a folder that
-is walked gives those of `qrels.tsv` and `qrels/` alone. Names tell corpus and queries apart.
+``corpus.jsonl`` (``_id``, ``title``, ``text``) becomes memories of the scope ``beir:<folder>``,
+without a time, under their own ids; a text is title, blank, text. ``queries.jsonl`` (``_id``,
+``text``) becomes the cases of the set ``<folder>``, ``qrels.tsv`` or ``qrels/<split>.tsv`` (a
+header, then query, document and grade, tab by tab) their labels: all judgements of a folder belong
+to one set, and a folder that is walked gives those of ``qrels.tsv`` and ``qrels/`` alone. Names
+tell corpus and queries apart.
 
 Ids are texts and are joined as they stand. Documents of two collections with one id cannot be in
 one lab: the second is dropped with a reason. A grade below 0 is kept as 0, not relevant. Judgements

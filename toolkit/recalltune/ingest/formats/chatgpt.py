@@ -23,8 +23,8 @@ from typing import Any
 
 from recalltune.errors import SourceError
 from recalltune.ingest.branches import ON_ANOTHER, branch_to, deepest_leaf
+from recalltune.ingest.export_list import conversations_of, share_of_conversations
 from recalltune.ingest.format import Format, Sample, Source
-from recalltune.ingest.json_source import json_document
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.text_parts import Said, read_parts, why_nothing
@@ -39,6 +39,7 @@ _SILENT = ("thoughts", "reasoning_recap", "code")
 # In a voice chat, what was said stands beside its sound.
 _TEXTS = frozenset({"text", "audio_transcription"})
 _LOOKED_AT = 3
+_MARKS = ('"mapping":{', '"message":', '"parent":', '"children":[')
 
 
 def _read(source: Source, parsed: Parsed) -> None:
@@ -49,19 +50,18 @@ def _read(source: Source, parsed: Parsed) -> None:
     SourceError
         If the file is no JSON document, or one that holds no conversation.
     """
-    document = json_document(source.path, source.file, parsed)
-    conversations = document if isinstance(document, list) else [document]
-    if document != [] and not any(map(_is_conversation, conversations)):
-        msg = f"{source.file}:1: not a ChatGPT export: no conversation with a mapping"
-        raise SourceError(msg)
-    first = 1
-    for conversation in conversations:
+    first, found = 1, False
+    for conversation in conversations_of(source, parsed):
         mapping = conversation["mapping"] if _is_conversation(conversation) else {}
+        found |= _is_conversation(conversation)
         if mapping:
             _Tree.of(conversation, source, first).say(parsed)
         else:
             parsed.drop("conversation without messages", first)
         first += max(len(mapping), 1)
+    if parsed.records and not found:
+        msg = f"{source.file}:1: not a ChatGPT export: no conversation with a mapping"
+        raise SourceError(msg)
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,7 @@ def _is_conversation(value: Any) -> bool:
 
 
 def _fits(sample: Sample) -> float:
-    document = sample.document
-    conversations = document if isinstance(document, list) else [document]
-    return sum(map(_is_conversation, conversations)) / max(len(conversations), 1)
+    return share_of_conversations(sample, _is_conversation, _MARKS)
 
 
 FORMAT = Format(

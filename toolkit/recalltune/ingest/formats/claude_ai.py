@@ -23,8 +23,8 @@ from typing import Any
 
 from recalltune.errors import SourceError
 from recalltune.ingest.branches import ON_ANOTHER, branch_to, linked
+from recalltune.ingest.export_list import conversations_of, share_of_conversations
 from recalltune.ingest.format import Format, Sample, Source
-from recalltune.ingest.json_source import json_document
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.text_parts import Said, read_parts, why_nothing
@@ -32,6 +32,7 @@ from recalltune.ingest.text_parts import Said, read_parts, why_nothing
 __all__ = ["FORMAT"]
 
 NAME = "claude_ai"
+_MARKS = ('"uuid":', '"chat_messages":[')
 _ROLES = {"human": "user", "assistant": "assistant"}
 _ROOTS = frozenset({"00000000-0000-4000-8000-000000000000", "00000000-0000-0000-0000-000000000000"})
 """What a first message names as its parent."""
@@ -45,14 +46,10 @@ def _read(source: Source, parsed: Parsed) -> None:
     SourceError
         If the file is no JSON document, or one that holds no conversation.
     """
-    document = json_document(source.path, source.file, parsed)
-    conversations = document if isinstance(document, list) else [document]
-    if document != [] and not any(map(_is_conversation, conversations)):
-        msg = f"{source.file}:1: not a Claude.ai export: no conversation with chat_messages"
-        raise SourceError(msg)
-    number = 1
-    for conversation in conversations:
+    number, found = 1, False
+    for conversation in conversations_of(source, parsed):
         messages = conversation["chat_messages"] if _is_conversation(conversation) else []
+        found |= _is_conversation(conversation)
         if not messages:
             parsed.drop("conversation without messages", number)
             number += 1
@@ -62,6 +59,9 @@ def _read(source: Source, parsed: Parsed) -> None:
         for place, message in enumerate(messages):
             _say(message, session, place, number, left_out, parsed)
             number += 1
+    if parsed.records and not found:
+        msg = f"{source.file}:1: not a Claude.ai export: no conversation with chat_messages"
+        raise SourceError(msg)
 
 
 def _say(
@@ -130,9 +130,7 @@ def _is_conversation(value: Any) -> bool:
 
 
 def _fits(sample: Sample) -> float:
-    document = sample.document
-    conversations = document if isinstance(document, list) else [document]
-    return sum(map(_is_conversation, conversations)) / max(len(conversations), 1)
+    return share_of_conversations(sample, _is_conversation, _MARKS)
 
 
 FORMAT = Format(

@@ -1,15 +1,15 @@
 """LongMemEval's file: every question with the sessions it is asked of, its haystack.
 
-Each haystack is a scope of its own, `longmemeval:<question_id>`. A session that several questions
+Each haystack is a scope of its own, ``longmemeval:<question_id>``. A session that several questions
 share is a memory in each of these scopes, under the question's id and with the question's date of
 it; its text is stored once. Turns follow one another by a microsecond from the session's date
 (without a zone: UTC). The file is read question by question, so its size does not matter.
 
-Targets are the turns marked `has_answer`; a session is found with the first of its turns. Where a
-question's turns are not marked, every turn of its `answer_session_ids` is a weak target. A question
-is asked at its `question_date`. One whose id ends in `_abs` has no answer in its haystack: it is
-kept as a case that expects nothing (`nothing_to_find`), without targets, in one cluster with the
-question it was made of.
+Targets are the turns marked ``has_answer``; a session is found with the first of its turns. Where a
+question's turns are not marked, every turn of its ``answer_session_ids`` is a weak target. A
+question is asked at its ``question_date``. One whose id ends in ``_abs`` has no answer in its
+haystack: it is kept as a case that expects nothing (``nothing_to_find``), without targets, in one
+cluster with the question it was made of.
 
 References
 ----------

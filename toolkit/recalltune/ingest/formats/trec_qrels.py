@@ -1,8 +1,8 @@
-"""TREC judgements: one line a judgement, `query 0 document grade`, between blanks.
+"""TREC judgements: one line a judgement, ``query 0 document grade``, between blanks.
 
-They become labels of the case set that is named as the folder of the file, as in a BEIR
-collection; ids are texts and are joined as they stand. The second field (the iteration) says
-nothing. A grade below 0 is kept as 0, not relevant. `evaluate.trec.write_qrels` writes such files.
+They become labels of the case set that is named as the folder of the file, as in a BEIR collection;
+ids are texts and are joined as they stand. The second field (the iteration) says nothing. A grade
+below 0 is kept as 0, not relevant. ``evaluate.trec.write_qrels`` writes such files.
 
 References
 ----------

@@ -1,9 +1,9 @@
-"""TREC runs: one line a result, `query Q0 document rank score tag`, to searches.
+"""TREC runs: one line a result, ``query Q0 document rank score tag``, to searches.
 
-Each query is one search, `<tag>:<query>`, that shows its documents as trec_eval orders them: by
+Each query is one search, ``<tag>:<query>``, that shows its documents as trec_eval orders them: by
 falling score, equal scores by falling id; the rank that is written is not read. A run has no words
 and no times: the query's id stands for its text. A document that a query has twice is dropped by
-line. `evaluate.trec.write_run` writes such files.
+line. ``evaluate.trec.write_run`` writes such files.
 
 References
 ----------
