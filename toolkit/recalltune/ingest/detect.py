@@ -44,7 +44,7 @@ def detect(source: Source) -> Detection | None:
     close = f" ({best} {shares[best]:.0%})" if shares[best] else ""
     msg = (
         f"{source.file}:1: format not recognised (it {_looks_like(sample)}); "
-        f"known: {', '.join(FORMATS)}{close}. Name one with format= if it is one of these"
+        f"known: {', '.join(FORMATS)}{close}. Name one (--format, format=) if it is one of these"
     )
     raise SourceError(msg)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 import polars as pl
@@ -62,6 +62,8 @@ class ImportReport:
     """kind, count: secrets that were replaced in texts and attributes."""
     notices: tuple[str, ...]
     """What was assumed, repaired or looks odd, each with its count."""
+    first_in: Mapping[str, str] = field(default_factory=dict)
+    """Notice -> the first file it is about, where it is about one."""
 
     def by_format(self) -> pl.DataFrame:
         """Return format, files, least_sure, read, kept, dropped, turns, memories: one row a format.
@@ -114,6 +116,7 @@ class Tally:
         self._nothing: list[str] = []
         self._damaged: list[str] = []
         self._stay: list[str] = []
+        self._first: dict[str, str] = {}
         self.notes = notes
 
     def unchanged(self, file: str, earlier: IngestFile) -> None:
@@ -167,6 +170,9 @@ class Tally:
         ]
         self._parts += [(file, part, count) for part, count in sorted(parsed.parts.items())]
         self.notes.update(parsed.notes)
+        for note, count in parsed.notes.items():
+            if count:
+                self._first.setdefault(note, file)
         self._redacted.update(parsed.redacted)
         days = self._days_of.pop(file, [])
         told = _day_of_export(days, "its file")
@@ -210,6 +216,7 @@ class Tally:
                 *_of_files(self._nothing, "of a folder with records but none to keep"),
                 *_told(self.notes),
             ),
+            {f"{note}: {self.notes[note]:,}": file for note, file in self._first.items()},
         )
 
 

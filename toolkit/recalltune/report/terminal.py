@@ -124,7 +124,9 @@ def import_lines(report: ImportReport) -> list[str]:
             lines += ["", *_paragraph(f"{head}: {told}")]
     lines += [""] if report.notices else []
     for notice in report.notices:
-        lines += _paragraph(f"- {notice}")
+        first = report.first_in.get(notice)
+        told = f"- {notice}" + (f" (first in {first})" if first else "")
+        lines += _paragraph(plain(told, columns=40 * _COLUMNS))
     return lines
 
 

@@ -8,8 +8,9 @@ to one set, and a folder that is walked gives those of ``qrels.tsv`` and ``qrels
 tell corpus and queries apart.
 
 Ids are texts and are joined as they stand. Documents of two collections with one id cannot be in
-one lab: the second is dropped with a reason. A grade below 0 is kept as 0, not relevant. Judgements
-of a query or document that is not there are counted when cases are read, and judge nothing.
+one lab: one of them is kept, the other dropped with a reason. A grade below 0 is kept as 0, not
+relevant. Judgements of a query or document that is not there are counted when cases are read, and
+judge nothing.
 
 References
 ----------
