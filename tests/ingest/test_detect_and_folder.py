@@ -59,9 +59,7 @@ PI = [
     {"type": "new", "id": "b", "parentId": "a", "timestamp": "2026-01-01T00:00:00Z"},
 ]
 SLACK = {"type": "message", "user": "U1", "text": "hi", "ts": "1767225600.000200"}
-LONGMEMEVAL = [
-    {"question_id": "q", "question": "x", "haystack_dates": [], "haystack_sessions": []}
-]
+LONGMEMEVAL = [{"question_id": "q", "question": "x", "haystack_dates": [], "haystack_sessions": []}]
 LOCOMO = [{"sample_id": "conv-1", "conversation": {}, "qa": []}]
 
 

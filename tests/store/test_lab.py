@@ -78,7 +78,9 @@ def test_a_folder_is_refused(tmp_path: Path):
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database" * 100])
-def test_a_file_that_is_no_database_is_refused_without_advice_to_delete_it(tmp_path: Path, content: bytes):
+def test_a_file_that_is_no_database_is_refused_without_advice_to_delete_it(
+    tmp_path: Path, content: bytes
+):
     path = tmp_path / "lab.duckdb"
     path.write_bytes(content)
     with pytest.raises(ContractError, match="no DuckDB file, so no lab") as refused:
