@@ -15,14 +15,24 @@ GROUP_BYTES = 6_000
 
 
 def run_import(lab: Path, corpus: Path, told: Path, limit: int | None = None) -> None:
-    """Import in groups; the outcome is left in ``told``. Runs in a process of its own."""
+    """Import in groups, in a process of its own.
+
+    The outcome is left in ``told``, and beside it one byte a step, by which it can be followed.
+    """
     importing._GROUP_BYTES = GROUP_BYTES
     if limit is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    steps = told.with_suffix(".steps")
+    steps.unlink(missing_ok=True)
     told.write_text("began")
+
+    def step(done: int, whole: int) -> None:
+        with steps.open("ab") as file:
+            file.write(b".")
+
     try:
-        ingest(store.open(lab), corpus, turns_as_memories=True)
+        ingest(store.open(lab), corpus, turns_as_memories=True, progress=step)
     except RecalltuneError as error:
         told.write_text(f"{type(error).__name__}: {error}")
     except KeyboardInterrupt:
