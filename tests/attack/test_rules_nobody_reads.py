@@ -26,6 +26,19 @@ ITEMS = {
     "two braces": "- secret tea {#a told_at=none} {#b}\n",
     "much in them": "- secret tea {#a told_at=none reason=" + "x" * 2100 + "}\n",
     "another case": "- secret tea {Told_At=none}\n",
+    "wide colon": "told_at：none\n\n- secret tea\n",
+    "bold": "**told_at**: none\n\n- secret tea\n",
+    "code": "`told_at: none`\n\n- secret tea\n",
+    "plus": "+ told_at: none\n",
+    "box": "- [ ] told_at: none\n",
+    "blank in the key": "Told At: none\n\nsecret tea\n",
+    "comment": "<!-- told_at: none -->\nsecret tea\n",
+    "table": "| told_at: none | x |\n",
+    "inline field": "[told_at:: none] secret tea\n",
+    "wide blank": "\u00a0told_at: none\n\nsecret tea\n",
+    "line separator": "secret tea\u2028told_at: none\n",
+    "wide brace": "- secret tea ｛#a told_at=none｝\n",
+    "many blanks": "told_at            : none\n\nsecret tea\n",
 }
 
 
@@ -47,6 +60,9 @@ def test_a_rule_that_is_not_read_never_ends_as_told(text: str, tmp_path: Path) -
         {"toldAt": None},
         {"sourceMetadata": {"toldat": None}},
         {"sourceMetadata": {"told-at": None}},
+        {"sourceMetadata": {"frontmatter": {"told_at": None}}},
+        {"sourceMetadata": {"deep": [{"er": {"toldAt": "none"}}]}},
+        {"metadata": {"toldAt": None}},
     ],
 )
 def test_a_record_whose_rule_is_not_read_is_dropped_and_counted(
@@ -74,3 +90,22 @@ def test_prose_about_telling_is_no_rule(tmp_path: Path) -> None:
     text = "- Mira asked what told_at means; the column told_at: see the docs\n"
     (tmp_path / "notes" / "MEMORY.md").write_text(text, encoding="utf-8")
     assert rt.ingest(rt.open(tmp_path / "l.duckdb"), tmp_path / "notes").frame["kept"].sum() == 1
+
+
+@pytest.mark.parametrize(
+    "above",
+    [{"toldAt": "none"}, {"sourceMetadata": {"toldAt": "none"}}, {"defaults": [{"told_at": None}]}],
+)
+def test_a_rule_above_the_records_refuses_the_payload(above: dict, tmp_path: Path) -> None:
+    payload = {
+        "version": "connector-v1",
+        "source": "s",
+        "scope": "team",
+        "producedAt": "2026-01-01T00:00:00Z",
+        "records": [{"id": "secret", "text": "secret tea"}],
+        **above,
+    }
+    file = tmp_path / "c.json"
+    file.write_text(json.dumps(payload), encoding="utf-8")
+    with pytest.raises(SourceError, match="outside the records"):
+        rt.ingest(rt.open(tmp_path / "l.duckdb"), file)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recalltune import store
-from recalltune.errors import SourceError
+from recalltune.errors import ParameterError, SourceError
 from recalltune.ingest import importing, ingest, parsed, reader
 from recalltune.ingest.format import Source
 from recalltune.ingest.formats import FORMATS
@@ -287,3 +287,20 @@ def test_a_file_that_is_damaged_later_keeps_what_it_said_until_it_can_be_read_ag
     ingest(lab, path.parent)
     with lab.reading() as con:
         assert store.read_turns(con).height == 0
+
+
+def test_another_folder_of_the_same_name_does_not_replace_the_first(lab, write, src):
+    ingest(lab, write("a/notes/s.jsonl", [SESSION]).parent)
+    other = write("b/notes/s.jsonl", [SESSION | {"uuid": "other"}])
+    before = digest(lab)
+    with pytest.raises(ParameterError, match=r"notes/s\.jsonl was imported from another folder"):
+        ingest(lab, other.parent)
+    assert digest(lab) == before
+    # A folder that was moved as it is, is the same folder.
+    (src / "a").rename(src / "c")
+    assert ingest(lab, src / "c" / "notes").frame["already"].to_list() == [1]
+
+
+def test_blank_lines_before_the_first_record_do_not_make_a_file_empty(lab, write):
+    path = write("s.jsonl", "\n" * 70_000 + json.dumps(SESSION) + "\n")
+    assert ingest(lab, path).frame["kept"].to_list() == [1]

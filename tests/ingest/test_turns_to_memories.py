@@ -93,3 +93,11 @@ def test_memories_an_agent_put_into_its_prompt_are_taken_out_and_kept_as_a_searc
     assert search["query"] == "What should I order for the guests?"
     assert search["shown"] == ["mem-1", "mem-2"]
     assert "search of the memory, kept in the search log: 1" in report.notices
+
+
+def test_a_secret_that_a_cut_would_go_through_is_gone_before_the_cut(lab, write):
+    token = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for before in range(1_940, 2_000, 7):
+        text = f"{'word ' * (before // 5)}{token} {'more ' * 200}"
+        ingest(lab, write(f"{before}.jsonl", [say(f"u{before}", text)]), turns_as_memories=True)
+    assert not any(token[:12] in row["text"] or token[-12:] in row["text"] for row in memories(lab))

@@ -124,7 +124,8 @@ def _unsayable(stated: Stated) -> str | None:
         return f"is for {span.audience!r} only"
     if span.event_at is not None and span.known_at is None:
         return "happened at a time and was known always"
-    if misplaced_rule({}, rest) or read_attributes(rest, Counter()).meta != rest:
+    told = {"toldAt": None} if span.gated else {}
+    if misplaced_rule({}, rest | told) or read_attributes(rest, Counter()).meta != rest:
         return f"has a key of meta that names an attribute, one of {', '.join(sorted(rest))[:200]}"
     return None if keeps_metadata(rest) else "has more in meta than is read"
 

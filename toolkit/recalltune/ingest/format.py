@@ -15,12 +15,20 @@ from typing import Any
 
 from recalltune.errors import SourceError
 from recalltune.ingest.parsed import Parsed
-from recalltune.ingest.reader import decode_json, read_document, read_head, read_lines
+from recalltune.ingest.reader import (
+    MAX_FILE_BYTES,
+    decode_json,
+    read_document,
+    read_head,
+    read_lines,
+    read_pieces,
+)
 
 __all__ = ["Format", "Sample", "Source", "share_of_records"]
 
 _RECORDS = 100
 _HEAD_BYTES = 65_536
+_BLANK = b" \t\r\n\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -89,8 +97,11 @@ class Sample:
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing but blank in its first 64 KiB."""
-        return not self.source.path.is_dir() and not self.head.strip(b" \t\r\n\xef\xbb\xbf")
+        """Whether there is nothing but blanks in it."""
+        if self.source.path.is_dir() or self.head.strip(_BLANK):
+            return False
+        pieces = read_pieces(self.source.path, MAX_FILE_BYTES)
+        return not any(piece.strip(_BLANK) for piece in pieces)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ wrong place, or with a rule that only another file knows, would otherwise be sho
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,7 @@ from recalltune.ingest.claim import Claim
 
 __all__ = [
     "Telling",
+    "holds_rule",
     "is_telling_rule",
     "may_hold_rule",
     "misplaced_rule",
@@ -26,7 +27,10 @@ __all__ = [
 
 _EVERYONE = "everyone"
 
-_RULE = re.compile(r"told[_-]?at[\"']?[ \t]{0,8}[:=]", re.IGNORECASE)
+_RULE = re.compile(r"told[ _-]?at[\"'*_`]{0,3}\s{0,64}[:=：＝]", re.IGNORECASE)
+# What Markdown puts before the words of a line: marks of lists, quotes, tables, boxes, emphasis.
+_MARKS = " \t\u00a0\u3000\"'`*_-+>#|<!([{｛0123456789.)]xX"
+_LINE_ENDS = re.compile("[\r\n\v\f\u0085\u2028\u2029]")
 _READ = ("toldAt", "told_at")
 
 
@@ -45,10 +49,10 @@ def refuse_unread_rule(text: str, where: str) -> None:
     SourceError
         If there is such a rule.
     """
-    for line in text.replace("\r", "\n").split("\n"):
-        brace = line.find("{")
+    for line in _LINE_ENDS.split(text):
+        brace = line.replace("｛", "{").find("{")
         for place, found in enumerate(_RULE.finditer(line)):
-            opens = place == 0 and not line[: found.start()].strip(" \t\"'-*>#")
+            opens = place == 0 and not line[: found.start()].strip(_MARKS)
             if opens or 0 <= brace < found.start():
                 message = (
                     f"{where}: a telling rule stands where it is not read, got {found[0]!r}; it "
@@ -66,7 +70,26 @@ def misplaced_rule(record: Mapping[str, Any], metadata: Any) -> str | None:
         return "toldAt stands outside sourceMetadata"
     if any(is_telling_rule(key) and key not in _READ for key in metadata or ()):
         return "toldAt is spelt in another way"
+    if any(key in _READ for key in metadata or ()):
+        return None  # What is said of it where it is read, holds.
+    beside = [value for key, value in record.items() if key != "sourceMetadata"]
+    if holds_rule([*beside, *(metadata or {}).values()]):
+        return "toldAt stands deeper than it is read"
     return None
+
+
+def holds_rule(values: Iterable[Any]) -> bool:
+    """Whether an object somewhere inside of JSON-like values has a key that means ``told_at``."""
+    below = list(values)
+    while below:
+        value = below.pop()
+        if isinstance(value, Mapping):
+            if any(map(is_telling_rule, value)):
+                return True
+            below += value.values()
+        elif isinstance(value, list):
+            below += value
+    return False
 
 
 def is_telling_rule(key: str) -> bool:

@@ -7,11 +7,13 @@ its last import is not read; a changed file first takes back all that it said.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import duckdb
 
@@ -125,9 +127,12 @@ class _Wish:
     format: str
     settings: Settings
 
-    def __str__(self) -> str:
+    def of(self, source: Source) -> list[Any]:
+        """What is wished of one file, and a hash of the folder it was found from."""
         settings = self.settings
-        return json.dumps([self.format, settings.scope, settings.layer, settings.turns_as_memories])
+        folder = os.fsencode(source.root or source.path.parent)
+        place = hashlib.sha256(folder).hexdigest()[:16]
+        return [self.format, settings.scope, settings.layer, settings.turns_as_memories, place]
 
 
 class _Watch:
@@ -197,11 +202,17 @@ def _import(
         tally.passed_over(source.file, str(error))
         return
     earlier = writer.known.get(source.file)
-    if earlier is not None and (earlier.sha256, earlier.settings) == (sha256, str(wish)):
-        tally.unchanged(source.file, earlier)
-        return
-    if earlier is not None and earlier.sha256 == sha256:
-        tally.notes["file read again under other settings than before (--scope, --format, …)"] += 1
+    wished = wish.of(source)
+    if earlier is not None:
+        before = json.loads(earlier.settings)
+        if earlier.sha256 == sha256 and before[:-1] == wished[:-1]:
+            tally.unchanged(source.file, earlier)
+            return
+        if earlier.sha256 != sha256 and before[-1] != wished[-1]:
+            raise _namesake(source.file)
+        if earlier.sha256 == sha256:
+            told = "file read again under other settings than before (--scope, --format, …)"
+            tally.notes[told] += 1
     detection = _detected(source, wish.format, tally)
     if detection is None:
         if earlier is not None:
@@ -214,7 +225,8 @@ def _import(
         return
     parsed = Parsed(detection.format, source.file, wish.settings, on_full=writer.write)
     confidence = None if wish.format != "auto" else detection.confidence
-    file = _File(source, parsed, (sha256, str(wish)), confidence, replaces=earlier is not None)
+    ledger, replaces = (sha256, json.dumps(wished)), earlier is not None
+    file = _File(source, parsed, ledger, confidence, replaces=replaces)
     writer.open(file)
     try:
         FORMATS[detection.format].read(source, parsed)
@@ -229,6 +241,14 @@ def _import(
         return
     file.whole = True
     writer.write_if_many()
+
+
+def _namesake(file: str) -> ParameterError:
+    """Two folders of one name would take each other's files for their own, changed."""
+    return ParameterError(
+        f"{file} was imported from another folder of that name, with another content; rename one "
+        "of the folders, or give it a lab of its own. If the folder was moved, make the lab anew"
+    )
 
 
 def _detected(source: Source, format: str, tally: Tally) -> Detection | None:

@@ -123,7 +123,10 @@ class Parsed:
 
     def text(self, text: str) -> str:
         """Hash of a text, which is stored with the file's rows, without its secrets."""
-        text = redact(text, self.redacted)
+        return self._put(redact(text, self.redacted))
+
+    def _put(self, text: str) -> str:
+        """Hash of a text that holds no secret."""
         key = text_hash(text)
         self.texts[key] = text
         self._chars += len(text)
@@ -212,6 +215,8 @@ class Parsed:
             if not text:
                 self.drop("injected", line or 1)
                 return False
+        # Before it is cut: a secret that a cut goes through would be known by neither piece.
+        text = redact(text, self.redacted)
         if said_at is None:
             self.notes["turn without a usable time"] += 1
         if sidechain:
@@ -227,7 +232,7 @@ class Parsed:
             session_kind=session_kind or self._kind.session_kind or "interactive",
             seq=seq,
             role=role,
-            text_hash=self.text(text),
+            text_hash=self._put(text),
             said_at=said_at,
             scope=self.settings.scope or scope,
             source=self.format,
@@ -242,7 +247,7 @@ class Parsed:
             self.claims.append(turn_claim(turn, layer=layer, origin=origin))
         elif self.settings.turns_as_memories and not sidechain:
             self.claims += turn_claims(
-                turn, text, layer=layer, origin=origin, put=self.text, notes=self.notes
+                turn, text, layer=layer, origin=origin, put=self._put, notes=self.notes
             )
         self.full()
         return True

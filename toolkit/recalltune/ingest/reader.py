@@ -161,7 +161,7 @@ def read_document(path: Path) -> tuple[str, bool]:
     ------
     SourceError
         If it is larger than `MAX_DOCUMENT_BYTES`, a damaged gzip file, or text in another encoding:
-        UTF-16, or more than one character in five that is no UTF-8.
+        UTF-16, bytes of zero, or more than one character in five that is no UTF-8.
     """
     size = path.stat().st_size
     if size > MAX_DOCUMENT_BYTES:
@@ -169,7 +169,7 @@ def read_document(path: Path) -> tuple[str, bool]:
         raise UnreadableError(msg)
     raw = b"".join(read_pieces(path, MAX_DOCUMENT_BYTES)).removeprefix(_BOM)
     text, repaired = _decoded(raw)
-    if raw.startswith(_UTF_16) or text.count("\ufffd") > _MOST_REPAIRED * len(text):
+    if b"\0" in raw or raw.startswith(_UTF_16) or text.count("\ufffd") > _MOST_REPAIRED * len(text):
         msg = f"{path.name}:1: text must be UTF-8, this is another encoding; save it as UTF-8"
         raise UnreadableError(msg)
     return text, repaired

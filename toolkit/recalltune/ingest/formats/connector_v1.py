@@ -33,7 +33,7 @@ from recalltune.ingest.attributes import (
 )
 from recalltune.ingest.claim import Claim, claim_of
 from recalltune.ingest.format import Format, Sample, Source
-from recalltune.ingest.gate import misplaced_rule
+from recalltune.ingest.gate import holds_rule, misplaced_rule
 from recalltune.ingest.json_source import json_document
 from recalltune.ingest.metadata import META_BYTES, META_LEVELS, keeps_metadata
 from recalltune.ingest.moments import read_moment
@@ -119,6 +119,10 @@ def _checked(payload: Any, file: str) -> dict[str, Any]:
         raise SourceError(msg)
     lacking = [key for key in _REQUIRED if not _is_text(payload.get(key))]
     lacking += ["records"] if records is None else []
+    above = {key: value for key, value in payload.items() if key != "records"}
+    if holds_rule([above]):
+        msg = f"{file}:1: a telling rule stands outside the records, where it is not read"
+        raise SourceError(msg)
     if lacking:
         msg = f"{file}:1: a connector payload must have {', '.join(lacking)} (text, records a list)"
         raise SourceError(msg)

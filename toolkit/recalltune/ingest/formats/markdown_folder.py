@@ -25,6 +25,7 @@ from recalltune.ingest.markdown_shape import MARKDOWN_SUFFIXES, is_agent_memory,
 from recalltune.ingest.moments import dated_name
 from recalltune.ingest.parsed import Parsed
 from recalltune.ingest.reader import read_document
+from recalltune.ingest.redact import redact
 
 __all__ = ["FORMAT"]
 
@@ -52,6 +53,8 @@ def _read(source: Source, parsed: Parsed) -> None:
     text, repaired = read_document(source.path)
     if repaired:
         parsed.notes["bytes that are not UTF-8, replaced by U+FFFD"] += 1
+    # Before it is cut into items: a key of several paragraphs is known by its first one alone.
+    text = redact(text, parsed.redacted)
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     values, first = split_front_matter(lines, file)
     of_file = read_attributes(values, parsed.notes)
@@ -111,14 +114,13 @@ def _braces(block: Block, file: str) -> tuple[str, str | None, dict[str, Any]]:
 
 def _merged(of_file: Attributes, of_item: Attributes) -> Attributes:
     """What the item says, and for the rest what its file says."""
-    item_gates = of_item.gated
     return Attributes(
         fields=of_file.fields | of_item.fields,
         scope=of_item.scope or of_file.scope,
         at=of_item.at or of_file.at,
         known_at=of_item.known_at or of_file.known_at,
-        gated=of_file.gated or item_gates,
-        told_at=of_item.told_at if item_gates else of_file.told_at,
+        gated=of_file.gated or of_item.gated,
+        told_at=of_item.told_at if of_item.gated else of_file.told_at,
         meta=of_file.meta | of_item.meta,
         problem=of_item.problem or of_file.problem,
     )

@@ -30,7 +30,7 @@ from typing import Any
 from recalltune.ingest.attributes import Attributes, category_of, read_attributes, share_of
 from recalltune.ingest.claim import Claim, claim_of
 from recalltune.ingest.format import Format, Sample, Source
-from recalltune.ingest.gate import is_telling_rule, may_hold_rule
+from recalltune.ingest.gate import holds_rule, is_telling_rule, may_hold_rule
 from recalltune.ingest.lance_table import lance_rows
 from recalltune.ingest.metadata import keeps_metadata
 from recalltune.ingest.moments import read_moment
@@ -155,16 +155,8 @@ def _with_status(
 
 def _hidden_rule(said: Mapping[str, Any], evolution: Mapping[str, Any]) -> bool:
     """Whether a telling rule stands deeper than it is read, or is spelt in another way."""
-    below = [*said.values(), evolution]
     misspelt = any(is_telling_rule(key) and key not in ("toldAt", "told_at") for key in said)
-    while below:
-        value = below.pop()
-        if isinstance(value, dict):
-            misspelt = misspelt or any(map(is_telling_rule, value))
-            below += value.values()
-        elif isinstance(value, list):
-            below += value
-    return misspelt
+    return misspelt or holds_rule([*said.values(), evolution])
 
 
 def _fill(
