@@ -143,3 +143,28 @@ def test_a_log_of_nothing_usable_is_an_error(lab, write):
     with pytest.raises(SourceError, match="1 records and none to keep"):
         ingest(lab, write("a.jsonl", [{"memory_id": "m", "used_at": "never"}]))
     assert {"access_log", "dsh_rounds", "dsh_ledger"} <= FORMATS.keys()
+
+
+def searches(lab: store.Lab) -> list[tuple[str, str]]:
+    with lab.reading() as con:
+        return store.read_search_log(con).select("query_id", "query").sort("query_id").rows()
+
+
+def test_what_two_logs_hold_stays_when_one_of_them_drops_it(lab, write):
+    def asked(name: str, *numbers: int) -> None:
+        lines = [{"query_id": f"q{n}", "query": f"{name} {n}", "shown": []} for n in numbers]
+        ingest(lab, write(f"{name}.jsonl", lines))
+
+    asked("a", 1, 2)
+    asked("b", 2, 3)
+    assert searches(lab) == [("q1", "a 1"), ("q2", "a 2"), ("q3", "b 3")]
+    asked("a", 1)
+    assert searches(lab) == [("q1", "a 1"), ("q2", "b 2"), ("q3", "b 3")]
+    ingest(lab, write("u.jsonl", USES[:2]))
+    ingest(lab, write("v.jsonl", USES[:1]))
+    ingest(lab, write("u.jsonl", USES[3:4]))
+    with lab.reading() as con:
+        assert store.read_accesses(con).select("memory_id", "kind").rows() == [
+            ("m1", "shown"),
+            ("m2", "recalled"),
+        ]

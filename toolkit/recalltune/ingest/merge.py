@@ -182,32 +182,27 @@ def _merge_turns(parsed: Parsed, held: Holdings) -> int:
 
 
 def _merge_searches(parsed: Parsed, held: Holdings) -> int:
+    """Searches another file holds are written too: the first file by name speaks for each."""
+    shared = 0
     for place, search in enumerate(parsed.searches, start=1):
         if search.query_id in held.searches:
             parsed.demote("query_id another file holds", place)
-    count = len(parsed.searches)
-    parsed.searches = [entry for entry in parsed.searches if entry.query_id not in held.searches]
-    already = len(parsed.searches)
-    held.searches |= {entry.query_id for entry in parsed.searches}
-    for entry in parsed.witnessed:
-        if entry.query_id not in held.searches:
-            held.searches.add(entry.query_id)
-            parsed.searches.append(entry)
+            shared += 1
+    parsed.searches += parsed.witnessed
     parsed.witnessed.clear()
-    return count - already
+    held.searches |= {entry.query_id for entry in parsed.searches}
+    return shared
 
 
 def _merge_accesses(parsed: Parsed, held: Holdings) -> int:
-    new = []
+    """Uses another file holds are written too; whoever reads them reads each once."""
+    shared = 0
     for place, access in enumerate(parsed.accesses, start=1):
         key = (access.memory_id, access.used_at, access.kind, access.audience)
         if key in held.accesses:
             parsed.demote("use another file holds", place)
-        else:
-            held.accesses.add(key)
-            new.append(access)
-    shared = len(parsed.accesses) - len(new)
-    parsed.accesses = new
+            shared += 1
+        held.accesses.add(key)
     return shared
 
 

@@ -88,6 +88,7 @@ class Parsed:
     _said: dict[str, bytes | list[bytes]] = field(default_factory=dict)
     _chars: int = 0
     _hops: int = 0
+    _searched: set[str] = field(default_factory=set)
 
     @cached_property
     def _kind(self) -> Kind:
@@ -270,6 +271,10 @@ class Parsed:
         if not query.strip():
             self.notes["search of the memory without a question, not kept"] += 1
             return
+        if query_id in self._searched:
+            self.notes["search of the memory seen twice in a file, the first one kept"] += 1
+            return
+        self._searched.add(query_id)
         self.notes["search of the memory, kept in the search log"] += 1
         self.witnessed.append(
             SearchLogEntry(

@@ -28,7 +28,7 @@ _PARTS = (
            list_sort(tags) as tags
     from memory
     """,
-    "select memory_id, used_at, kind, audience from access",
+    "select distinct memory_id, used_at, kind, audience from access",
     """
     select case_set, case_id, query, asked_at, scope, profile, top_k, session, kind, lang, split,
            expectations

@@ -84,14 +84,14 @@ order by case_id, role, place, memory_id
 _CASE_SETS = "select distinct case_set from eval_case order by case_set"
 
 _ACCESSES = """
-select memory_id, epoch_us(used_at) as used_at, kind, audience
+select distinct memory_id, epoch_us(used_at) as used_at, kind, audience
 from access
 order by memory_id, used_at, kind, audience
 """
 
 _SEARCH_LOG = """
 select query_id, query, epoch_us(asked_at) as asked_at, scope, shown, scores
-from search_log
+from (select distinct on (query_id) * from search_log order by query_id, file)
 order by asked_at nulls first, query_id
 """
 

@@ -152,17 +152,18 @@ create table access (
     kind varchar not null check (kind in ('recalled', 'shown', 'cited', 'manual')),
     audience varchar not null,
     file varchar not null,
-    primary key (memory_id, used_at, kind, audience)
+    primary key (memory_id, used_at, kind, audience, file)
 );
 
 create table search_log (
-    query_id varchar primary key,
+    query_id varchar not null,
     query varchar not null,
     asked_at timestamptz,
     scope varchar,
     shown varchar[] not null,
     scores double[] not null,
     file varchar not null,
+    primary key (query_id, file),
     check (len(scores) = 0 or len(scores) = len(shown))
 );
 
@@ -304,8 +305,8 @@ ORDER_KEYS: dict[str, tuple[str, ...]] = {
     "job": ("kind", "ref"),
     "event": ("event_id",),
     "sharing": ("sharing_id",),
-    "access": ("memory_id", "used_at", "kind", "audience"),
-    "search_log": ("query_id",),
+    "access": ("memory_id", "used_at", "kind", "audience", "file"),
+    "search_log": ("query_id", "file"),
     "vector": ("encoder_id", "text_hash"),
     "eval_case": ("case_set", "case_id"),
     "label": ("case_set", "case_id", "role", "place", "memory_id"),
