@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import signal
+import tempfile
 import time
 from collections import Counter
 from contextlib import suppress
@@ -180,6 +181,28 @@ def test_a_full_disk_leaves_whole_groups_and_says_so(stage: Stage, tmp_path: Pat
         assert whole_digest(lab) in stage.states
         assert resumed(stage, lab) == stage.states[-1]
     assert failed
+
+
+@pytest.mark.slow
+def test_a_folder_that_may_not_be_written_to_is_said_and_left_alone(stage: Stage):
+    # Not below pytest's own folder, which nobody else may enter.
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        corpus, closed = home / "corpus", home / "closed"
+        shutil.copytree(stage.corpus, corpus)
+        lab = stage.copy(closed)
+        lab.chmod(0o444)
+        closed.chmod(0o555)
+        home.chmod(0o777)
+        told = home / "told"
+        process = CONTEXT.Process(target=run_import, args=(lab, corpus, told, None, True))
+        process.start()
+        process.join()
+        closed.chmod(0o755)
+        lab.chmod(0o600)
+        assert told.read_text().startswith("ReadOnlyError"), told.read_text()
+        assert "may not be written to" in told.read_text()
+        assert whole_digest(lab) == stage.states[0]
 
 
 @pytest.mark.slow
