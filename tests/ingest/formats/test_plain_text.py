@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -15,6 +13,7 @@ from recalltune.ingest import Source, ingest
 from recalltune.ingest.format import Sample
 from recalltune.ingest.formats import FORMATS
 from recalltune.ingest.parsed import Parsed
+from steps import grows_with_its_input
 
 TALK = "User: which pump?\nAssistant: the old one\n\n- really\nUser:\nthanks\n"
 
@@ -136,7 +135,7 @@ def test_a_text_named_as_one_in_which_nobody_speaks_is_an_error(lab, write):
 
 LINE = st.one_of(
     st.sampled_from(["User: a", "Assistant:", "System: x", "```", "~~~", "Note: x", "", "words"]),
-    st.text(max_size=5),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=5),
 )
 
 
@@ -151,11 +150,13 @@ def test_every_word_is_said_once_or_left_out(tmp_path_factory, lines):
     assert parsed.kept == len(parsed.turns)
 
 
-def test_a_hostile_text_is_read_in_linear_time(write):
-    text = "User: a\nAssistant: b\n" + "```\n" * 20_000 + "用" * 200_000 + "：" * 200_000
-    path = write("a.txt", text)
-    started = time.perf_counter()
-    FORMATS["plain_text"].read(
-        Source(path, "a.txt", "src/a.txt"), Parsed("plain_text", "src/a.txt")
-    )
-    assert time.perf_counter() - started < 2.0
+@pytest.mark.parametrize("piece", ["```\n", "用", "：", "User: a\n", "x: y\n"])
+def test_the_work_grows_with_the_text_alone(tmp_path, piece):
+    def work(count: int) -> None:
+        path = tmp_path / f"{count}.txt"
+        path.write_text(f"User: a\nAssistant: b\n{piece * count}", encoding="utf-8")
+        FORMATS["plain_text"].read(
+            Source(path, "a.txt", "src/a.txt"), Parsed("plain_text", "src/a.txt")
+        )
+
+    assert grows_with_its_input(work, 500, 4_000)

@@ -169,7 +169,8 @@ def read_document(path: Path) -> tuple[str, bool]:
         raise UnreadableError(msg)
     raw = b"".join(read_pieces(path, MAX_DOCUMENT_BYTES)).removeprefix(_BOM)
     text, repaired = _decoded(raw)
-    if b"\0" in raw or raw.startswith(_UTF_16) or text.count("\ufffd") > _MOST_REPAIRED * len(text):
+    broken = repaired and text.count("\ufffd") > _MOST_REPAIRED * len(text)
+    if broken or b"\0" in raw or raw.startswith(_UTF_16):
         msg = f"{path.name}:1: text must be UTF-8, this is another encoding; save it as UTF-8"
         raise UnreadableError(msg)
     return text, repaired
