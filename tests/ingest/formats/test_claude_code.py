@@ -17,8 +17,9 @@ from recalltune import store
 from recalltune.errors import SourceError
 from recalltune.ingest import FORMATS, Source, ingest
 from recalltune.ingest.claude_queue import Queue
-from recalltune.ingest.claude_words import Words, record_words
+from recalltune.ingest.claude_words import record_words
 from recalltune.ingest.parsed import Parsed
+from recalltune.ingest.text_parts import Words
 
 
 def say(uuid: str, text: Any = None, *, role: str = "user", **extra: Any) -> dict[str, Any]:

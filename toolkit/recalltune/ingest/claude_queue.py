@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from recalltune.ingest.claude_words import Words, record_words
+from recalltune.ingest.claude_words import record_words
 from recalltune.ingest.parsed import Parsed
+from recalltune.ingest.text_parts import Words
 
 __all__ = ["Prompt", "Queue"]
 

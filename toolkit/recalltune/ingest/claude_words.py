@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
-from recalltune.ingest.text_parts import why_nothing
+from recalltune.ingest.text_parts import Words, why_nothing
 
-__all__ = ["RECAP", "Words", "record_words"]
+__all__ = ["RECAP", "record_words"]
 
 RECAP = "machine recap (compact summary)"
 
@@ -37,18 +36,6 @@ _TAGS = _TO_THE_END | {
 }
 _TAG = re.compile(r"\s*<([a-z][a-z_-]{2,30})(?: [^<>]{0,300})?>")
 _PEOPLE = ("human", "channel")
-
-
-@dataclass(frozen=True)
-class Words:
-    """What was said, and by whom."""
-
-    role: str
-    text: str
-    parts: Counter[str]
-    """Parts of the record by kind."""
-    cut: tuple[str, ...] = ()
-    """What the client wrote beside the user's words."""
 
 
 def record_words(record: dict[str, Any]) -> Words | str:

@@ -7,12 +7,11 @@ of the user's role. They open with a heading or tag of their own: none of it is 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any
 
-from recalltune.ingest.text_parts import why_nothing
+from recalltune.ingest.text_parts import Words, why_nothing
 
-__all__ = ["Words", "message_words"]
+__all__ = ["message_words"]
 
 _SCAFFOLDS = (
     ("# AGENTS.md instructions", "</INSTRUCTIONS>"),
@@ -41,18 +40,6 @@ _SCAFFOLDS = (
 """How each block opens, and how it closes; one that does not close takes the rest."""
 _TEXTS = ("input_text", "output_text", "text")
 _ROLES = ("user", "assistant")
-
-
-@dataclass(frozen=True)
-class Words:
-    """What was said, and by whom."""
-
-    role: str
-    text: str
-    parts: Counter[str]
-    """Parts of the message by kind."""
-    cut: tuple[str, ...] = ()
-    """Openings of the blocks that stood beside the user's words."""
 
 
 def message_words(role: str, content: Any, *, images: int = 0) -> Words | str:

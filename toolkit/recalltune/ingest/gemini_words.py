@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from recalltune.ingest.text_parts import why_nothing
+from recalltune.ingest.text_parts import Words, why_nothing
 
-__all__ = ["KINDS", "Words", "is_recap", "message_words"]
+__all__ = ["KINDS", "is_recap", "message_words"]
 
 _ROLES = {"user": "user", "gemini": "assistant"}
 KINDS = frozenset({*_ROLES, "info", "error", "warning"})
@@ -22,18 +21,6 @@ _RECAP = "<state_snapshot>"
 _CONTEXT = ("<session_context>", "<hook_context>")
 _FILES = "--- Content from referenced files ---"
 _FILES_END = "--- End of content ---"
-
-
-@dataclass(frozen=True)
-class Words:
-    """What was said, and by whom."""
-
-    role: str
-    text: str
-    parts: Counter[str]
-    """Parts of the message by kind."""
-    cut: tuple[str, ...] = ()
-    """What the client wrote beside the user's words."""
 
 
 def message_words(message: dict[str, Any]) -> Words | str:

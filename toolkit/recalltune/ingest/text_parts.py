@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Said", "read_parts", "why_nothing"]
+__all__ = ["Said", "Words", "read_parts", "why_nothing"]
 
 _NAMES = {
     "think": "thinking",
@@ -28,6 +28,18 @@ _NAMES = {
 }
 """Names of kinds that others write in another way."""
 _KINDS_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Words:
+    """What was said, and by whom, apart from what the client wrote beside it."""
+
+    role: str
+    text: str
+    parts: Counter[str]
+    """Parts of the record by kind."""
+    cut: tuple[str, ...] = ()
+    """Names of what stood beside the user's words."""
 
 
 @dataclass(frozen=True)

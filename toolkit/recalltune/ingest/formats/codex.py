@@ -25,12 +25,13 @@ from typing import Any
 from recalltune.ingest.codex_calls import CALLS, OUTPUTS, Calls
 from recalltune.ingest.codex_pairs import Message, Pairs
 from recalltune.ingest.codex_thread import Thread
-from recalltune.ingest.codex_words import Words, message_words
+from recalltune.ingest.codex_words import message_words
 from recalltune.ingest.format import Format, Sample, Source, share_of_records
 from recalltune.ingest.json_source import json_document, json_objects
 from recalltune.ingest.kinds import path_parts
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
+from recalltune.ingest.text_parts import Words
 
 __all__ = ["FORMAT"]
 

@@ -21,11 +21,12 @@ from typing import Any
 
 from recalltune.ingest.claude_calls import Calls
 from recalltune.ingest.claude_shape import IFLOW_SESSION, is_claude_record, is_iflow_record
-from recalltune.ingest.claude_words import Words, record_words
+from recalltune.ingest.claude_words import record_words
 from recalltune.ingest.format import Format, Sample, Source, share_of_records
 from recalltune.ingest.json_source import json_objects
 from recalltune.ingest.moments import read_moment
 from recalltune.ingest.parsed import Parsed
+from recalltune.ingest.text_parts import Words
 
 __all__ = ["FORMAT"]
 
