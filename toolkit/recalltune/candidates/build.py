@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.corpus import Corpus, corpus_of
 from recalltune.candidates.expand import expanded
 from recalltune.candidates.features import features_of, use_times
 from recalltune.candidates.labels import judgeable, of_queries, spoken_for, without_memory
 from recalltune.candidates.propose import exact_cosine, matching, pad_lanes, top
-from recalltune.candidates.settings import Admit, Arms, SubstringArm
+from recalltune.candidates.settings import Admit, Arms
 from recalltune.candidates.table import (
     DEGRADED,
     NO_DENSE_ARM,
@@ -28,9 +27,8 @@ from recalltune.candidates.table import (
 from recalltune.candidates.world import SpanTable, Worlds, in_scope
 from recalltune.encode import Encoder, resolve, vectors_for
 from recalltune.errors import ParameterError, nearest
-from recalltune.rank.substring import MODES, SubstringIndex
+from recalltune.rank.substring import MODES
 from recalltune.rank.text_index import TextIndex
-from recalltune.rank.tokens import TOKENIZERS
 from recalltune.store import (
     Lab,
     data_digest,
@@ -53,18 +51,6 @@ class Setup(Protocol):
     def arms(self) -> Arms: ...
     @property
     def setup(self) -> str: ...
-
-
-@dataclass(frozen=True, eq=False)
-class _Corpus:
-    """Everything that is the same for all queries."""
-
-    worlds: Worlds
-    index: TextIndex | None
-    substrings: SubstringIndex | None
-    token_sets: list[frozenset[str]] | None
-    vectors: NDArray[np.float32] | None
-    notices: dict[str, int]
 
 
 def candidates(
@@ -194,7 +180,7 @@ def candidates_for(
     worlds = Worlds(spans, config.admit)
     labels, of_copies = spoken_for(labels, queries, worlds)
     chosen = _encoder(encoder, config.arms)
-    corpus = _corpus(lab, worlds, config.arms, chosen)
+    corpus = corpus_of(lab, worlds, config.arms, chosen)
     asked, unkept = None, corpus.notices.get("vectors_not_kept", 0)
     if chosen is not None and corpus.vectors is not None:
         read = _read_by(config.arms, "dense", queries["text"].to_list())
@@ -227,6 +213,8 @@ def candidates_for(
         features={**table, **features},
         codes=codes,
         vectors=corpus.vectors,
+        corpus=corpus,
+        asked=asked,
         token_sets=corpus.token_sets,
         uses=use_times(spans.frame, accesses),
         labels=judgeable(labels, queries, spans),
@@ -251,31 +239,6 @@ def _encoder(encoder: Encoder | str | None, arms: Arms) -> Encoder | None:
         message = f"arms.dense is the only arm and no encoder can run: {reason}"
         raise ParameterError(message)
     return chosen
-
-
-def _corpus(lab: Lab, worlds: Worlds, arms: Arms, encoder: Encoder | None) -> _Corpus:
-    texts = worlds.spans.frame["text"].to_list()
-    index, substrings, token_sets, vectors = None, None, None, None
-    notices = {"untold_spans": worlds.spans.untold}
-    if arms.substring is not None:
-        gists = worlds.spans.frame["gist"].to_list()
-        substrings = SubstringIndex.build(texts, gists)
-        token_sets = _snippet_tokens(texts, gists, arms.substring)
-    if arms.lexical is not None:
-        index = TextIndex.build(texts, arms.lexical.tokeniser)
-        token_sets = index.token_sets
-    if arms.dense is not None:
-        notices["dense_arm_missing"] = int(encoder is None)
-    if encoder is not None:
-        encoded = vectors_for(lab, encoder, texts, "passage")
-        vectors = pad_lanes(encoded.vectors)
-        notices["vectors_not_kept"] = encoded.unkept
-        notices["zero_vectors"] = int((~vectors.any(axis=1)).sum())
-        if encoded.truncated is not None and encoded.share_cut is not None:
-            notices["memories_cut_by_the_model"] = encoded.truncated
-            # Rounded up: one unread token of a million is not none.
-            notices["percent_of_tokens_unread"] = math.ceil(100 * encoded.share_cut)
-    return _Corpus(worlds, index, substrings, token_sets, vectors, notices)
 
 
 def _abstained(asked: NDArray[np.float32] | None, queries: int) -> NDArray[np.int64]:
@@ -304,18 +267,8 @@ def _wordless(index: TextIndex | None, queries: Sequence[str]) -> NDArray[np.int
     return np.array(silent, dtype=np.int64)
 
 
-def _snippet_tokens(
-    texts: Sequence[str], gists: Sequence[str | None], arm: SubstringArm
-) -> list[frozenset[str]]:
-    tokenise = TOKENIZERS[arm.tokeniser]
-    snippets = (
-        (gist or text)[: arm.snippet_chars] for text, gist in zip(texts, gists, strict=True)
-    )
-    return [frozenset(tokenise(snippet)) for snippet in snippets]
-
-
 def _propose(
-    corpus: _Corpus, arms: Arms, query: Mapping[str, Any], vector: NDArray[np.float32] | None
+    corpus: Corpus, arms: Arms, query: Mapping[str, Any], vector: NDArray[np.float32] | None
 ) -> dict[str, NDArray[Any]]:
     """One query's union of the arms' first rows, in memory_id order, with scores and ranks."""
     at, worlds = int(query["asked_at"]), corpus.worlds

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.corpus import Corpus
 from recalltune.candidates.world import DAY_US
 from recalltune.errors import ContractError, ParameterError, nearest
 
@@ -78,6 +79,10 @@ class Candidates:
     """For coded features (layer, category, tier, scope): the texts behind the integers."""
     vectors: NDArray[np.float32] | None = None
     """shape (S, d), unit or zero rows; one per row of `spans`."""
+    corpus: Corpus | None = None
+    """What was searched; None for a table made by hand."""
+    asked: NDArray[np.float32] | None = None
+    """shape (Q, d), unit or zero rows: the queries as the dense arm saw them."""
     token_sets: Sequence[frozenset[str]] | None = None
     """One per row of `spans`; for token similarity."""
     uses: Sequence[NDArray[np.int64]] | None = None
@@ -188,6 +193,7 @@ class Candidates:
             queries=kept,
             span=self.span[index],
             features={name: values[index] for name, values in self.features.items()},
+            asked=None if self.asked is None else self.asked[index],
             query_notices={name: counts[index] for name, counts in self.query_notices.items()},
             labels=labels,
             _kept={},

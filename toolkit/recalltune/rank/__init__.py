@@ -68,6 +68,7 @@ from recalltune.rank.overlap import blend_views, content_words, word_overlap
 from recalltune.rank.query_gates import has_exact_token, is_trivial
 from recalltune.rank.quota import Selection
 from recalltune.rank.quota import select as quotas
+from recalltune.rank.rank_biased_overlap import rank_biased_overlap
 from recalltune.rank.repeats import survivors
 from recalltune.rank.salience import (
     access_boost,
@@ -204,4 +205,6 @@ __all__ = [  # noqa: RUF022 - reading order: from text to list
     # places
     "quotas",
     "Selection",
+    # two lists compared
+    "rank_biased_overlap",
 ]
