@@ -25,6 +25,7 @@ if __name__ == "__main__":
         os.environ.setdefault(f"{pool}_NUM_THREADS", "1")
 
 from benchmarks import (  # noqa: E402
+    as_of,
     diversity,
     fusing,
     grid_places,
@@ -43,6 +44,7 @@ WORKLOADS: dict[str, Callable[..., list[rows.Row]]] = {
     "mmr": diversity.bench,
     "metrics": measuring.bench,
     "rrf": fusing.bench,
+    "as-of": as_of.bench,
     "import": importing.bench,
 }
 PEERS = ("numpy", "numba", "bm25s", "ranx", "ir-measures", "orjson")

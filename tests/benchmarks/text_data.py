@@ -11,13 +11,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-VOCABULARY = {1_000: 8_000, 10_000: 25_000, 100_000: 80_000}
+VOCABULARY = {1_000: 8_000, 10_000: 25_000, 50_000: 55_000, 100_000: 80_000}
 RAREST_COMMON = 30
 """Queries take no word more common than this rank: people search for words that tell."""
 
 
 def documents(count: int) -> list[list[str]]:
-    """The collection of that size: 1,000, 10,000 or 100,000 documents."""
+    """The collection of that size, a key of `VOCABULARY`."""
     rng = np.random.default_rng(20_260_101 + count)
     words = np.arange(1, VOCABULARY[count] + 1)
     chance = 1.0 / (words + 2.7) ** 1.07

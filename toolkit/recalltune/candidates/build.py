@@ -11,11 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recalltune.candidates.corpus import Corpus, corpus_of
+from recalltune.candidates.arms import Asked, propose
+from recalltune.candidates.corpus import corpus_of
 from recalltune.candidates.expand import expanded
 from recalltune.candidates.features import features_of, use_times
+from recalltune.candidates.in_prompt import rows_in_prompt
 from recalltune.candidates.labels import judgeable, of_queries, spoken_for, without_memory
-from recalltune.candidates.propose import exact_cosine, matching, pad_lanes, top
+from recalltune.candidates.propose import pad_lanes
 from recalltune.candidates.settings import Admit, Arms
 from recalltune.candidates.table import (
     DEGRADED,
@@ -37,6 +39,7 @@ from recalltune.store import (
     read_cases,
     read_labels,
     read_spans,
+    read_turns,
 )
 
 __all__ = ["ask", "candidates", "candidates_for"]
@@ -175,7 +178,9 @@ def candidates_for(
     labels, of_no_case = of_queries(labels, queries)
     with lab.reading() as con:
         spans = SpanTable.of(read_spans(con), config.admit.audience)
-        accesses = read_accesses(con)
+        accesses = _seen_by(config.admit.audience, read_accesses(con))
+        hides_turns = config.admit.in_prompt == "hide_turns"
+        turns = read_turns(con) if hides_turns else pl.DataFrame()
         data = data_digest(con)
     worlds = Worlds(spans, config.admit)
     labels, of_copies = spoken_for(labels, queries, worlds)
@@ -186,25 +191,21 @@ def candidates_for(
         read = _read_by(config.arms, "dense", queries["text"].to_list())
         encoded = vectors_for(lab, chosen, read, "query")
         asked, unkept = pad_lanes(encoded.vectors), unkept + encoded.unkept
-    rows = [
-        _propose(corpus, config.arms, query, None if asked is None else asked[position])
-        for position, query in enumerate(queries.iter_rows(named=True))
-    ]
-    width = max((row["span"].size for row in rows), default=0)
-    span = _padded([row.pop("span") for row in rows], width, -1).astype(np.int64)
-    table = {name: _padded([row[name] for row in rows], width, np.nan) for name in rows[0]}
-    at = np.broadcast_to(queries["asked_at"].to_numpy()[:, None], span.shape)
+    in_prompt = rows_in_prompt(config.admit, spans.frame, queries, turns)
+    as_asked = Asked.of(corpus, config.arms, queries, in_prompt, asked)
+    span, table = propose(corpus, config.arms, as_asked)
+    at = np.broadcast_to(as_asked.at[:, None], span.shape)
     features, codes, notices = features_of(spans, span, at, accesses)
     if config.arms.substring is not None:
         codes["substring_mode"] = MODES
-        table["substring_mode"] = np.where(span >= 0, table["substring_mode"], -1).astype(np.int64)
     notices |= {
         "abstained_queries": _abstained(asked, queries.height),
         "wordless_queries": _wordless(corpus.index, queries["text"].to_list()),
         "expanded_queries": _widened(config.arms, queries["text"].to_list()),
         "labels_of_no_memory": without_memory(labels, queries, spans),
         "labels_of_copies": of_copies,
-        "same_instant": (spans.enters == queries["asked_at"].to_numpy()[:, None]).sum(axis=1),
+        "same_instant": worlds.same_instant(as_asked.at, as_asked.scopes),
+        "in_prompt": np.array([rows.size for rows in in_prompt], dtype=np.int64),
     }
     return Candidates(
         queries=queries,
@@ -215,6 +216,7 @@ def candidates_for(
         vectors=corpus.vectors,
         corpus=corpus,
         asked=asked,
+        in_prompt=in_prompt,
         token_sets=corpus.token_sets,
         uses=use_times(spans.frame, accesses),
         labels=judgeable(labels, queries, spans),
@@ -267,61 +269,9 @@ def _wordless(index: TextIndex | None, queries: Sequence[str]) -> NDArray[np.int
     return np.array(silent, dtype=np.int64)
 
 
-def _propose(
-    corpus: Corpus, arms: Arms, query: Mapping[str, Any], vector: NDArray[np.float32] | None
-) -> dict[str, NDArray[Any]]:
-    """One query's union of the arms' first rows, in memory_id order, with scores and ranks."""
-    at, worlds = int(query["asked_at"]), corpus.worlds
-    world = worlds.world(at, query["scope"])
-    allowed = worlds.proposable(at, world)
-    size = world.size
-    counted = world if worlds.admit.statistics == "world" else worlds.alive(at)
-    scores: dict[str, NDArray[np.float64]] = {}
-    firsts: dict[str, NDArray[np.intp]] = {}
-    if arms.dense is not None:
-        scores["dense"], firsts["dense"] = np.full(size, np.nan), np.array([], dtype=np.intp)
-        if vector is not None and corpus.vectors is not None and vector.any():
-            # A zero vector has no direction: its row, or the whole arm, abstains.
-            rows = np.flatnonzero(allowed & corpus.vectors.any(axis=1))
-            # A float32 unit vector is not quite 1 long, so a cosine could pass 1 by 1e-7.
-            cosine = np.clip(exact_cosine(vector, corpus.vectors[rows]), -1.0, 1.0)
-            scores["dense"][rows] = cosine
-            near = np.nan_to_num(scores["dense"], nan=-2.0) >= arms.dense.min_cosine
-            firsts["dense"] = top(scores["dense"], near, arms.dense.proposed())
-    if arms.lexical is not None and corpus.index is not None:
-        postings, words = corpus.index.asked(
-            expanded(query["text"], arms.expansions, arm="lexical")
-        )
-        scores["lexical"] = postings.scores(
-            words, k1=arms.lexical.k1, b=arms.lexical.b, world=counted
-        )
-        some = allowed & (scores["lexical"] > 0)
-        matched = matching(postings, words, some, arms.lexical, world=counted)
-        firsts["lexical"] = top(scores["lexical"], matched, arms.lexical.width)
-    mode = 0
-    if arms.substring is not None and corpus.substrings is not None:
-        asked = expanded(query["text"], arms.expansions, arm="substring")
-        hits = corpus.substrings.search(asked, world=counted, allowed=allowed)
-        scores["substring"], mode = np.full(size, np.nan), MODES.index(hits.mode)
-        scores["substring"][hits.rows] = hits.occurrences
-        firsts["substring"] = hits.rows[: arms.substring.width]
-    union = np.unique(np.concatenate(list(firsts.values()))).astype(np.int64)
-    found: dict[str, NDArray[Any]] = {"span": union}
-    for arm, first in firsts.items():
-        ranks = np.full(size, np.nan)
-        ranks[first] = np.arange(1, first.size + 1)
-        found[f"{arm}_score"] = scores[arm][union]
-        found[f"{arm}_rank"] = ranks[union]
-    if arms.substring is not None:
-        found["substring_mode"] = np.full(union.size, mode)
-    return found
-
-
-def _padded(rows: list[NDArray[Any]], width: int, filler: float) -> NDArray[np.float64]:
-    out = np.full((len(rows), width), filler, dtype=np.float64)
-    for position, row in enumerate(rows):
-        out[position, : row.size] = row
-    return out
+def _seen_by(audience: str, accesses: pl.DataFrame) -> pl.DataFrame:
+    """Uses that this audience may know of: who recalled what is private too."""
+    return accesses.filter(pl.col("audience").is_in(["everyone", audience]))
 
 
 def _told(encoder: Encoder | None, arms: Arms) -> str:

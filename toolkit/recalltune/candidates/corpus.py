@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,14 @@ class Corpus:
     """shape (S, d), unit or zero rows, d padded with zeros to whole lanes."""
     notices: dict[str, int]
     """What was withheld or missing in the memory, by name."""
+
+    @cached_property
+    def directed(self) -> NDArray[np.bool_]:
+        """Shape (S,); spans whose vector is not zero: only these have a cosine."""
+        if self.vectors is None:
+            return np.zeros(self.worlds.until.shape, dtype=np.bool_)
+        directed: NDArray[np.bool_] = np.any(self.vectors, axis=1)
+        return directed
 
 
 def corpus_of(lab: Lab, worlds: Worlds, arms: Arms, encoder: Encoder | None) -> Corpus:

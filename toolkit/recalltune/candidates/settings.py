@@ -34,6 +34,11 @@ class Admit(Settings):
     duplicates: Literal["show", "hide"] = "hide"
     """hide: of entries that say the same (``memory.duplicate_of``), the first one that may be shown
     is proposed, the others are filtered inside every arm."""
+    in_prompt: Literal["show", "hide_turns", "hide_session"] = "show"
+    """What the prompt holds already is not proposed again. hide_turns: memories taken from the last
+    `prompt_turns` turns of the query's session. hide_session: from any turn of that session."""
+    prompt_turns: int = Field(default=20, ge=1, le=100_000)
+    """Turns, >= 1. Read by hide_turns alone."""
     statistics: Literal["world", "store"] = "world"
     """world: N, document frequency and average length over the query's world only. store: over
     all spans alive, as production indexes do; it includes rows the query may not see."""

@@ -83,6 +83,8 @@ class Candidates:
     """What was searched; None for a table made by hand."""
     asked: NDArray[np.float32] | None = None
     """shape (Q, d), unit or zero rows: the queries as the dense arm saw them."""
+    in_prompt: Sequence[NDArray[np.intp]] = ()
+    """Q arrays: rows of `spans` that the prompt of each query holds already."""
     token_sets: Sequence[frozenset[str]] | None = None
     """One per row of `spans`; for token similarity."""
     uses: Sequence[NDArray[np.int64]] | None = None
@@ -194,6 +196,7 @@ class Candidates:
             span=self.span[index],
             features={name: values[index] for name, values in self.features.items()},
             asked=None if self.asked is None else self.asked[index],
+            in_prompt=[self.in_prompt[row] for row in index] if self.in_prompt else (),
             query_notices={name: counts[index] for name, counts in self.query_notices.items()},
             labels=labels,
             _kept={},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 from recalltune.candidates.copies import Copies
 from recalltune.candidates.settings import Admit
 from recalltune.errors import ContractError
+from recalltune.rank.timeline import NEVER_US, Timeline
 
 __all__ = ["DAY_US", "AccessLog", "SpanTable", "Worlds", "in_scope"]
 
 DAY_US = 86_400_000_000
-_NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +50,14 @@ class SpanTable:
         def times(column: str, absent: int) -> NDArray[np.int64]:
             return told[column].fill_null(absent).to_numpy().astype(np.int64)
 
-        enters, leaves = times("enters_at", 0), times("leaves_at", _NEVER)
+        enters, leaves = times("enters_at", 0), times("leaves_at", NEVER_US)
         _refuse_two_at_once(told["memory_id"].to_list(), told["version"].to_list(), enters, leaves)
         return cls(
             frame=told,
             enters=enters,
             leaves=leaves,
-            superseded=times("superseded_at", _NEVER),
-            retracted=times("retracted_at", _NEVER),
+            superseded=times("superseded_at", NEVER_US),
+            retracted=times("retracted_at", NEVER_US),
             event=told["event_at"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy(),
             scope=np.array(told["scope"].fill_null("").to_list(), dtype=np.str_),
             untold=mine.height - told.height,
@@ -121,6 +122,33 @@ class Worlds:
     spans: SpanTable
     admit: Admit
 
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The spans in the order in which they enter."""
+        return Timeline.of(self.spans.enters, self.spans.leaves)
+
+    @cached_property
+    def until(self) -> NDArray[np.int64]:
+        """Shape (S,); the last instant at which each span passes the status filters."""
+        until = self.spans.leaves
+        if self.admit.superseded == "hide":
+            until = np.minimum(until, self.spans.superseded)
+        if self.admit.retracted == "hide":
+            until = np.minimum(until, self.spans.retracted)
+        return until
+
+    @cached_property
+    def scopes(self) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+        """Names of the scopes, rising, and the number of each span's scope."""
+        names, code = np.unique(self.spans.scope, return_inverse=True)
+        return names, code.astype(np.int64)
+
+    def searched(self, scope: str | None) -> NDArray[np.int64] | None:
+        """Numbers of the scopes a query searches; None where these are all there are."""
+        names, _ = self.scopes
+        mine = in_scope(names, scope, self.admit.scope_match)
+        return None if mine.all() else np.flatnonzero(mine).astype(np.int64)
+
     def alive(self, at: int) -> NDArray[np.bool_]:
         """Shape (S,); spans open at ``at``, in every scope."""
         return (self.spans.enters < at) & (at <= self.spans.leaves)
@@ -129,21 +157,49 @@ class Worlds:
         """Shape (S,); W(q): open at ``at`` and in scope. No scope means every scope."""
         return self.alive(at) & in_scope(self.spans.scope, scope, self.admit.scope_match)
 
-    def proposable(self, at: int, world: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Shape (S,); spans of a world that an arm may propose: of copies, the first one alone."""
+    def current(self, at: int, world: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Shape (S,); spans of a world that pass the status filters."""
+        return world & (at <= self.until)
+
+    def proposable(
+        self, at: int, world: NDArray[np.bool_], in_prompt: NDArray[np.intp] | None = None
+    ) -> NDArray[np.bool_]:
+        """Shape (S,); spans of a world that an arm may propose: of copies, the first one alone.
+
+        ``in_prompt`` are rows that the prompt holds already; a copy of them says nothing new.
+        """
         allowed = self.current(at, world)
         if self.admit.duplicates == "hide" and self.spans.copies.rows.size:
             allowed[self.spans.copies.later(allowed)] = False
+        if in_prompt is not None:
+            allowed[in_prompt] = False
         return allowed
 
-    def current(self, at: int, world: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Shape (S,); spans of a world that pass the status filters."""
-        allowed = world.copy()
-        if self.admit.superseded == "hide":
-            allowed &= self.spans.superseded >= at
-        if self.admit.retracted == "hide":
-            allowed &= self.spans.retracted >= at
-        return allowed
+    def same_instant(
+        self, at: NDArray[np.int64], scopes: Sequence[NDArray[np.int64] | None]
+    ) -> NDArray[np.int64]:
+        """Shape (Q,); spans that enter at the very instant of each query, and so are not seen."""
+        first = np.searchsorted(self.timeline.enters, at, "left")
+        last = np.searchsorted(self.timeline.enters, at, "right")
+        counts = last - first
+        for query in np.flatnonzero(counts).tolist():
+            searched = scopes[query]
+            if searched is not None:
+                rows = self.timeline.rows[first[query] : last[query]]
+                counts[query] = np.isin(self.scopes[1][rows], searched).sum()
+        return counts
+
+    def withheld(
+        self, at: int, scopes: NDArray[np.int64] | None, in_prompt: NDArray[np.intp]
+    ) -> NDArray[np.intp]:
+        """Rows of a world that pass the status filters and that no arm may propose even so."""
+        if self.admit.duplicates == "show" or not self.spans.copies.rows.size:
+            return in_prompt
+        rows = self.spans.copies.rows
+        shown = (self.spans.enters[rows] < at) & (at <= self.until[rows])
+        if scopes is not None:
+            shown &= np.isin(self.scopes[1][rows], scopes)
+        return np.union1d(self.spans.copies.later_of(shown), in_prompt)
 
 
 class AccessLog:
