@@ -70,9 +70,7 @@ def table(
     )
 
 
-def _drawn(
-    rng: np.random.Generator, memories: int, width: int, skew: float
-) -> NDArray[np.int64]:
+def _drawn(rng: np.random.Generator, memories: int, width: int, skew: float) -> NDArray[np.int64]:
     """``width`` different memories; with skew 1 half of them from the first tenth."""
     often = memories // 10
     some = int(width * skew / 2)

@@ -46,11 +46,16 @@ class StaticIndex:
         ptr = np.cumsum([0, *(len(one) for one in terms)])
         term = np.array([one for ones in terms for one in ones], dtype=np.int64)
         start, stop = self.index.starts[term], self.index.starts[term + 1]
+        # Nothing is said of the order of a sum here: rare words first serves both passes.
+        query = np.repeat(np.arange(len(words)), np.diff(ptr))
+        rare_first = np.lexsort((stop - start, query))
+        start, stop = start[rare_first], stop[rare_first]
         room, rows = width + 64, len(self.index.lengths)
         place, score = np.full((len(words), room), -1), np.zeros((len(words), room))
         walked = _walk if compiled else _walk_with_arrays
         walked(ptr, start, stop, self.index.rows, self.weights, rows, width, place, score)
-        return first_rows(np.arange(rows), place, score, width)
+        most = int((place >= 0).sum(axis=1).max(initial=0))
+        return first_rows(np.arange(rows), place[:, :most], score[:, :most], width)
 
 
 @kernel

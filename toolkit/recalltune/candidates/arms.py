@@ -273,8 +273,8 @@ def _walked(
     scopes = [one for one in asked.scopes if one is not None] if by_scope else None
     stretches = index.stretches(words, asked.instants, scopes)
     # A store counts words over all rows it holds, whoever asks.
-    counted = scopes if worlds.admit.statistics == "world" else None
-    statistics = index.statistics(stretches, asked.instants, counted)
+    everywhere = worlds.admit.statistics == "store"
+    statistics = index.statistics(stretches, asked.instants, scopes, everywhere=everywhere)
     may = _proposable(asked, worlds.until[line.rows], line.places)
     width = max(min(arm.width, spans), 1)
     every = None if arm.match == "any" else stretches.distinct

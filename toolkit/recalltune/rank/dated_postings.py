@@ -8,7 +8,6 @@ instant of nothing but the query's world, to the bit, and is never built again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -39,6 +38,8 @@ class Stretches:
         shape (E + 1,). Stretches of term e are ``term_ptr[e]:term_ptr[e + 1]``, one a scope.
     start, stop
         shape (T,), postings of each stretch that entered before the query.
+    df
+        shape (E,), spans that hold the term, in the scopes that are searched, at the instant.
     distinct
         shape (Q,), distinct words of each query, those that no span holds included.
     """
@@ -49,6 +50,7 @@ class Stretches:
     term_ptr: NDArray[np.int64]
     start: NDArray[np.int64]
     stop: NDArray[np.int64]
+    df: NDArray[np.int64]
     distinct: NDArray[np.int64]
 
 
@@ -162,23 +164,25 @@ class DatedPostings:
         scopes
             Q arrays of scope numbers each query searches; None searches all.
         """
-        asked = [Counter(one) for one in words]
-        known = [sorted(one.keys() & self.terms.keys()) for one in asked]
-        counts = np.array([len(one) for one in known], dtype=np.int64)
-        term = np.array([self.terms[one] for ones in known for one in ones], dtype=np.int64)
-        times = [ask[one] for ask, ones in zip(asked, known, strict=True) for one in ones]
-        query = np.repeat(np.arange(len(asked)), counts)
+        counts = np.array([len(one) for one in words], dtype=np.int64)
+        number = np.array([self.terms.get(w, -1) for one in words for w in one], dtype=np.int64)
+        said = np.repeat(np.arange(counts.size), counts)
+        # Numbers follow the bytes of the words, so sorting numbers puts terms in their order.
+        key, times = np.unique(
+            (said * (len(self.terms) + 1) + number)[number >= 0], return_counts=True
+        )
+        query, term = np.divmod(key, len(self.terms) + 1)
         entry, group = self._groups_of(term, query, scopes)
-        of = query[entry]
-        stop, _ = self._postings.until(group, instants.entered[of], instants.left[of])
+        stop, alive = self._alive(group, instants, query[entry])
         return Stretches(
-            query_ptr=_pointers(counts),
+            query_ptr=_pointers(np.bincount(query, minlength=counts.size)),
             term=term,
-            query_tf=np.array(times, dtype=np.float64),
+            query_tf=times.astype(np.float64),
             term_ptr=_pointers(np.bincount(entry, minlength=term.size)),
             start=self._postings.starts[group],
             stop=stop,
-            distinct=np.array([len(one) for one in asked], dtype=np.int64),
+            df=_summed(entry, alive, term.size),
+            distinct=np.array([len(set(one)) for one in words], dtype=np.int64),
         )
 
     def statistics(
@@ -186,26 +190,37 @@ class DatedPostings:
         asked: Stretches,
         instants: Instants,
         scopes: Sequence[NDArray[np.int64]] | None = None,
+        *,
+        everywhere: bool = False,
     ) -> Statistics:
-        """Count N, df and lengths over the spans of ``scopes`` that exist at each instant.
+        """Count N, df and lengths over the spans that exist at each instant.
 
         Parameters
         ----------
         asked
-            From `stretches` of an index over the same texts.
+            From `stretches` with the same instants and scopes.
         instants, scopes
-            As there. Other scopes than those give the statistics of another world.
+            As there.
+        everywhere
+            Whether to count over every scope, whatever is searched, as a store without worlds does.
         """
         query = np.repeat(np.arange(asked.distinct.size), np.diff(asked.query_ptr))
-        entry, group = self._groups_of(asked.term, query, scopes)
-        of = query[entry]
-        stop, gone = self._postings.until(group, instants.entered[of], instants.left[of])
-        alive = (stop - self._postings.starts[group]) - (gone - self._postings.leave_starts[group])
-        df = np.bincount(entry, alive, minlength=asked.term.size).astype(np.int64)
-        n_docs, tokens = self._world(instants, scopes)
+        df = asked.df
+        if everywhere and scopes is not None:
+            entry, group = self._groups_of(asked.term, query, None)
+            df = _summed(entry, self._alive(group, instants, query[entry])[1], asked.term.size)
+        n_docs, tokens = self._world(instants, None if everywhere else scopes)
         average = np.ones(n_docs.size)
         np.divide(tokens, n_docs, out=average, where=tokens > 0)
         return Statistics(idf(n_docs[query], df), average, n_docs, df)
+
+    def _alive(
+        self, group: NDArray[np.int64], instants: Instants, query: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where each list ends at its query's instant, and how many of its members exist then."""
+        stop, gone = self._postings.until(group, instants.entered[query], instants.left[query])
+        left = gone - self._postings.leave_starts[group]
+        return stop, stop - self._postings.starts[group] - left
 
     def _world(
         self, instants: Instants, scopes: Sequence[NDArray[np.int64]] | None
@@ -220,10 +235,7 @@ class DatedPostings:
         spans = (stop - start) - (gone - first)
         tokens = self._tokens[stop] - self._tokens[start]
         tokens -= self._tokens_left[gone] - self._tokens_left[first]
-        n_docs, lengths = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
-        np.add.at(n_docs, query, spans)
-        np.add.at(lengths, query, tokens)
-        return n_docs, lengths
+        return _summed(query, spans, queries), _summed(query, tokens, queries)
 
     def _groups_of(
         self,
@@ -258,6 +270,11 @@ def _narrow(counts: NDArray[Any]) -> NDArray[Any]:
     """Hold counts in two bytes where they fit; wider ones are not clamped."""
     small = counts.size == 0 or int(counts.max()) <= np.iinfo(np.uint16).max
     return counts.astype(np.uint16 if small else np.int64)
+
+
+def _summed(group: NDArray[np.int64], counts: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
+    """Sums of counts by group; whole numbers below 2**53 are exact in the float64 they pass."""
+    return np.bincount(group, counts, minlength=groups).astype(np.int64)
 
 
 def _pointers(counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -125,7 +125,7 @@ def walk(
         place = np.full((queries, room), -1, np.int64)
         score = np.zeros((queries, room))
         loop(
-            asked.query_ptr, weight, asked.term_ptr, asked.start, asked.stop,
+            asked.query_ptr, weight, asked.term_ptr, asked.start, asked.stop, _rare_first(asked),
             index.places, index.tf, index.lengths, flat, slope,
             may.at, may.until, may.hidden_ptr, may.hidden, wanted, width,
             peek_ptr, peek, peeked, place, score, found,
@@ -133,7 +133,8 @@ def walk(
         if found.max(initial=0) <= room:
             break
         room = int(found.max())  # more equals at a cut than expected
-    rows, scores = first_rows(index.timeline.rows, place, score, width)
+    most = int(found.max(initial=0))
+    rows, scores = first_rows(index.timeline.rows, place[:, :most], score[:, :most], width)
     return Proposed(rows, scores, peeked)
 
 
@@ -161,6 +162,13 @@ def first_rows(
     return np.where(filled, row, -1), np.where(filled, score, np.nan)
 
 
+def _rare_first(asked: Stretches) -> NDArray[np.intp]:
+    """Shape (T,), stretches of each query from the shortest to the longest."""
+    per_query = np.diff(asked.term_ptr[asked.query_ptr])
+    query = np.repeat(np.arange(per_query.size), per_query)
+    return np.lexsort((asked.stop - asked.start, query))
+
+
 def _loop(compiled: bool | None, work: int) -> Callable[..., None]:
     if compiled is None:
         compiled = work >= WORTH_COMPILING and compiled_kernels()
@@ -177,6 +185,7 @@ def _walk_postings(
     term_ptr: NDArray[Any],
     start: NDArray[Any],
     stop: NDArray[Any],
+    rare_first: NDArray[Any],
     post_place: NDArray[Any],
     post_tf: NDArray[Any],
     post_length: NDArray[Any],
@@ -195,7 +204,8 @@ def _walk_postings(
     found_score: NDArray[Any],
     found: NDArray[Any],
 ) -> None:
-    """What `walk_postings` compiles, with arrays."""
+    """What `walk_postings` compiles, with arrays; a partition needs no bar to be raised."""
+    del rare_first
     total, held = np.zeros(until.size), np.zeros(until.size, np.int32)
     for q in range(at.size):
         for e in range(query_ptr[q], query_ptr[q + 1]):

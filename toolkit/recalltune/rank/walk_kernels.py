@@ -64,6 +64,7 @@ def walk_postings(
     term_ptr: Array,
     start: Array,
     stop: Array,
+    rare_first: Array,
     post_place: Array,
     post_tf: Array,
     post_length: Array,
@@ -98,13 +99,14 @@ def walk_postings(
             for s in range(term_ptr[e], term_ptr[e + 1]):
                 # Weights first, in blocks: that loop runs in vector registers, the scatter cannot.
                 for begin in range(start[s], stop[s], 512):
-                    size = min(512, stop[s] - begin)
-                    for i in range(size):
-                        tf = np.float64(post_tf[begin + i])
-                        length = np.float64(post_length[begin + i])
-                        weights[i] = term * tf / (tf + (flat + c1 * length))
-                    for i in range(size):
-                        total[post_place[begin + i]] += weights[i]
+                    end = min(begin + 512, stop[s])
+                    tfs, lengths = post_tf[begin:end], post_length[begin:end]
+                    where = post_place[begin:end]
+                    for i in range(end - begin):
+                        tf = np.float64(tfs[i])
+                        weights[i] = term * tf / (tf + (flat + c1 * np.float64(lengths[i])))
+                    for i in range(end - begin):
+                        total[where[i]] += weights[i]
                 if asked > 0:
                     for p in range(start[s], stop[s]):
                         held[post_place[p]] += 1
@@ -112,18 +114,24 @@ def walk_postings(
             peeked[i] = total[peek[i]]
         for i in range(hidden_ptr[q], hidden_ptr[q + 1]):
             out_of_sight[hidden[i]] = q + 1
+        hides = hidden_ptr[q] < hidden_ptr[q + 1]
         count, trigger, least = 0, 3 * width, -1.0
-        for s in range(term_ptr[first], term_ptr[last]):
+        # Holders of rare words score high: met first, they raise the bar for all others.
+        for turn in range(term_ptr[first], term_ptr[last]):
+            s = rare_first[turn]
             for p in range(start[s], stop[s]):
                 place = post_place[p]
                 score = total[place]
                 if score > 0.0:
                     total[place] = 0.0
-                    words = held[place]
-                    held[place] = 0
-                    if words < asked or score < least or until[place] < at[q]:
-                        continue
-                    if out_of_sight[place] != q + 1:
+                    if asked > 0:
+                        words = held[place]
+                        held[place] = 0
+                        if words < asked:
+                            continue
+                    if score >= least and until[place] >= at[q]:
+                        if hides and out_of_sight[place] == q + 1:
+                            continue
                         scores[count] = score
                         places[count] = place
                         count += 1
