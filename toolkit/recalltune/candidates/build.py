@@ -205,6 +205,7 @@ def candidates_for(
         "labels_of_no_memory": without_memory(labels, queries, spans),
         "labels_of_copies": of_copies,
         "same_instant": worlds.same_instant(as_asked.at, as_asked.scopes),
+        "store_statistics": _counting_others(worlds, as_asked),
         "in_prompt": np.array([rows.size for rows in in_prompt], dtype=np.int64),
     }
     return Candidates(
@@ -249,6 +250,12 @@ def _abstained(asked: NDArray[np.float32] | None, queries: int) -> NDArray[np.in
     if asked is not None:
         silent[~asked.any(axis=1)] = 1
     return silent
+
+
+def _counting_others(worlds: Worlds, asked: Asked) -> NDArray[np.int64]:
+    """Shape (Q,), 1 where words are counted over scopes that are not searched."""
+    told = zip(asked.at.tolist(), asked.scopes, strict=True)
+    return np.array([worlds.counts_others(at, scopes) for at, scopes in told], dtype=np.int64)
 
 
 def _read_by(arms: Arms, arm: str, texts: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ REASONS: Mapping[str, str] = {
     "vectors_not_kept": "{n} texts were encoded for this run alone: the lab cannot be written to",
     "memories_cut_by_the_model": "{n} memories are longer than the model reads: the rest is unread",
     "zero_vectors": "{n} memories have no direction: never proposed by the dense arm",
+    "store_statistics": "{n} queries: words are counted over other scopes too, as the store does",
     "abstained_queries": "{n} queries have no direction: no dense proposal for them",
     "wordless_queries": "{n} queries have no word: no lexical proposal for them",
 }

@@ -189,6 +189,12 @@ class Worlds:
                 counts[query] = np.isin(self.scopes[1][rows], searched).sum()
         return counts
 
+    def counts_others(self, at: int, scopes: NDArray[np.int64] | None) -> bool:
+        """Whether words are counted over spans outside the scopes that are searched as well."""
+        if self.admit.statistics == "world" or scopes is None:
+            return False
+        return bool((self.alive(at) & ~np.isin(self.scopes[1], scopes)).any())
+
     def withheld(
         self, at: int, scopes: NDArray[np.int64] | None, in_prompt: NDArray[np.intp]
     ) -> NDArray[np.intp]:
