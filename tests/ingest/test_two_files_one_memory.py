@@ -131,7 +131,12 @@ def test_a_later_record_changes_status_and_attributes_and_is_counted(write, fres
         found = memory(lab)
         assert (found["status"], found["superseded_by"]) == ("retracted", None)
         assert (found["layer"], found["confidence"]) == ("user", 0.2)
-        assert [span["retracted_at"] for span in spans(lab)] == [us(12)]
+        assert [
+            (span["layer"], span["enters_at"], span["retracted_at"]) for span in spans(lab)
+        ] == [
+            ("log", us(1), us(12)),
+            ("user", us(20), us(12)),
+        ]
         assert "status changed by a later record: 1" in report.notices
         assert "attributes changed by a later record: 1" in report.notices
 

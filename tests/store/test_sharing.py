@@ -188,6 +188,37 @@ def test_the_gist_belongs_to_the_latest_text_only(con):
     assert read_spans(con)["gist"].to_list() == [None, "of new"]
 
 
+def test_what_a_shut_version_says_shows_nowhere_and_a_restated_one_keeps_its_telling(con, told):
+    told(*BOTH, event("e", 6), sharing("e"))
+    put_texts(con, ["edited"])
+    mine, first = memory("m", "r", SAID["r"][1])
+    said = {"pinned": False, "source": "probe", "turn_id": "r", "tags": ()}
+    first = first.with_(**said, layer="log", leaves_at=hours(2))
+    spans = [
+        first,
+        first.with_(version=2, layer="user", known_at=hours(2), leaves_at=hours(8)),
+        first.with_(version=3, layer="project", known_at=hours(8), leaves_at=hours(9)),
+        first.with_(version=4, layer="secret", known_at=hours(9), text_hash=text_hash("edited"),
+                    title="of nothing told", leaves_at=None),
+    ]  # fmt: skip
+    edited = {"layer": "secret", "title": "of nothing told", "text_hash": text_hash("edited")}
+    insert_rows(con, [mine.with_(**edited), *spans])
+    for _ in range(2):
+        assert settle_sharing(con, "probe") == {"another text than the message": 1, "told": 3}
+        rows = read_spans(con).filter(pl.col("enters_at").is_not_null()).sort("version")
+        assert rows.select("layer", "enters_at", "leaves_at", "title").rows() == [
+            ("log", micros(6), micros(6), None),
+            ("user", micros(6), micros(8), None),
+            ("project", micros(8), None, None),
+        ]
+        [latest] = store.read_memories(con).to_dicts()
+        assert (latest["layer"], latest["title"], latest["text"]) == ("project", None, SAID["r"][1])
+    con.execute("update event set told_at = null")
+    settle_sharing(con, "probe")
+    assert store.read_memories(con)["layer"].to_list() == ["secret"]
+    assert read_spans(con)["enters_at"].null_count() == 4
+
+
 def test_a_version_that_the_gate_shuts_no_longer_ends_the_one_before(con, told):
     told(*BOTH, event("e", 6), sharing("e"))
     put_texts(con, ["edited"])

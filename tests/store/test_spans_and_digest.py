@@ -146,6 +146,43 @@ def test_the_digest_sees_a_change_in_any_table_that_can_change_a_result(con):
     assert len(set(seen)) == len(seen)
 
 
+def test_the_digest_sees_what_was_said_of_a_memory_before_it_was_restated(con):
+    then = {"pinned": False, "source": "manual", "tags": ("b", "a")}
+    _add(con, "m", known_at=START, leaves_at=START + DAY, layer="log", **then)
+    _add(con, "m", version=2, known_at=START + DAY, layer="log", **then)
+    digests = [store.data_digest(con)]
+    for statement in (
+        "update memory set layer = 'user'",
+        "update memory set layer = 'log', tags = ['a', 'b']",
+        "update memory_span set tags = ['a', 'b']",
+        "update memory_span set layer = 'user' where version = 1",
+        "update memory_span set salience = 0.5 where version = 1",
+    ):
+        con.execute(statement)
+        digests.append(store.data_digest(con))
+    # Where spans say what their memory says, they say nothing of their own; nor does an order.
+    assert digests[2] == digests[3]
+    assert len(set(digests)) == 5
+
+
+def test_a_span_without_attributes_has_those_of_its_memory_and_one_with_some_its_own(con):
+    own = {"pinned": True, "source": "notes", "tags": ("x",), "salience": 0.25, "session": "s"}
+    _add(con, "m", known_at=START, file="f.json", layer="user", **own)
+    _add(con, "n", known_at=START)
+    con.execute("update memory set layer = 'project', salience = 0.75, title = 'T'")
+    columns = ["layer", "salience", "title", "pinned", "source", "session", "file"]
+    assert store.read_spans(con).select(columns).rows() == [
+        ("user", 0.25, None, True, "notes", "s", "f.json"),
+        ("project", 0.75, "T", False, "manual", None, ""),
+    ]
+
+
+@pytest.mark.parametrize("some", [{"layer": "log"}, {"tier": "core"}, {"pinned": False}])
+def test_a_span_with_some_attributes_and_without_what_every_memory_has_is_refused(con, some):
+    with pytest.raises(ContractError, match="CHECK"):
+        _add(con, "m", **some)
+
+
 def test_the_digest_ignores_where_a_row_was_read(con):
     _add(con, "m", known_at=START, file="a.json")
     before = store.data_digest(con)

@@ -100,10 +100,12 @@ def test_a_row_is_a_memory_with_the_columns_and_the_metadata_of_its_row(lab, tab
     ]
     columns = ("memory_id", "text", "layer", "category", "tier", "scope", "salience")
     assert memories(lab, *columns) == [
-        ("a", "Beans like the sun.", "durable", "events", "core", "cc:1", 0.6),
+        ("a", "Beans like the sun.", "durable", "events", None, "cc:1", 0.6),
         ("b", "Tea first.", "log", "preferences", None, "memory:garden", 0.9),
     ]
     assert f"{ONLY_TIME}: 2" in report.notices
+    # It is where the store's own later use has moved it.
+    assert "tier not read: the store moves it with later use: 1" in report.notices
 
 
 def test_the_time_of_the_event_goes_before_the_time_of_intake_which_is_when_it_was_known(table):

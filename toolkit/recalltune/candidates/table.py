@@ -175,6 +175,11 @@ class Candidates:
         """Return the id behind one cell."""
         return str(self.spans["memory_id"][int(self.span[query, column])])
 
+    def seen_by(self, query: int) -> dict[str, dict[str, Any]]:
+        """Return memory_id -> its span, as the candidates of one query stood when it was asked."""
+        rows = self.span[query][self.valid[query]]
+        return {span["memory_id"]: span for span in self.spans[rows.tolist()].to_dicts()}
+
     def position(self, query_id: str) -> int:
         """Return the row of one query."""
         known = self.queries["query_id"].to_list()

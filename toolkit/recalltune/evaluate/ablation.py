@@ -106,7 +106,8 @@ def ablation(
         If the query or a form is unknown, or the config lacks a stage.
     """
     again = repeated(candidates, query_id)
-    said = {row["memory_id"]: row["gist"] or row["text"] for row in candidates.spans.to_dicts()}
+    seen = candidates.seen_by(candidates.position(query_id))
+    said = {name: span["gist"] or span["text"] for name, span in seen.items()}
     rows = [
         {
             "importance": importance,

@@ -36,11 +36,10 @@ def by_session(
     if session.gather(np.unique(candidates.span[candidates.valid])).null_count():
         raise ContractError("unit 'session' needs a session for every memory; some have none")
     codes = session.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    code_of = dict(zip(candidates.spans["memory_id"].to_list(), codes.tolist(), strict=True))
     labels = pl.DataFrame(
         {
             "case": judged.slots.query,
-            "code": [code_of[memory_id] for memory_id in judged.memory_ids],
+            "code": codes[_rows_then(candidates, judged)],
             "gain": judged.labels.gains,
             "negative": judged.labels.hard_negative,
         }
@@ -60,6 +59,20 @@ def by_session(
         gains=merged["gain"].to_numpy(),
         hard_negative=(merged["negative"] & (merged["gain"] == 0)).to_numpy(),
     )
+
+
+def _rows_then(candidates: Candidates, judged: Judged) -> list[int]:
+    """Row of each labelled memory as it stood when its case was asked."""
+    spans = candidates.spans.select("memory_id", "enters_at").with_row_index("row")
+    rows_of: dict[str, list[tuple[int, int]]] = {}
+    for row, memory_id, enters in spans.iter_rows():
+        rows_of.setdefault(memory_id, []).append((enters, row))
+    asked = candidates.queries["asked_at"].to_list()
+    found = []
+    for case, memory_id in zip(judged.slots.query.tolist(), judged.memory_ids, strict=True):
+        versions = sorted(rows_of[memory_id])
+        found.append(max((one for one in versions if one[0] < asked[case]), default=versions[0])[1])
+    return found
 
 
 def _places(codes: NDArray[np.int64]) -> dict[int, float]:

@@ -28,7 +28,7 @@ from recalltune.ingest.gate import misplaced_rule
 from recalltune.ingest.metadata import keeps_metadata
 from recalltune.ingest.reader import MAX_DOCUMENT_BYTES
 from recalltune.ingest.whole_file import write_whole
-from recalltune.store import Memory, MemorySpan
+from recalltune.store import Memory, MemorySpan, as_said
 
 __all__ = ["Stated", "write_connector"]
 
@@ -67,7 +67,9 @@ def write_connector(
     ----------
     memories
         One entry a version; a record has one text for everyone, and a turn it was made of is not
-        written.
+        written. A record says what held while its span was open. All of a payload is stated at one
+        instant: of a text whose attributes were restated, each statement takes a payload of its
+        own.
     path
         The file, new or to be replaced; its folder is there.
     source, scope
@@ -131,7 +133,8 @@ def _unsayable(stated: Stated) -> str | None:
 
 
 def _record(stated: Stated, scope: str) -> dict[str, Any]:
-    memory, span = stated.memory, stated.span
+    memory, span = as_said(stated.memory, stated.span)
+    stated = Stated(memory, span, stated.text)
     if (why := _unsayable(stated)) is not None:
         msg = f"memory {memory.memory_id!r} {why}: connector-v1 cannot say so"
         raise ContractError(msg)

@@ -253,7 +253,7 @@ def _note(
     there = {_version(other) for other in others if not other.withheld}
     held = [claim for claim in claims if not claim.withheld and claim not in settled.refused]
     new = {_version(claim) for claim in held} - there
-    if new and len(settled.spans) > 1:
+    if new and len(settled.versions) > 1:
         parsed.notes["memory with earlier versions under its id"] += 1
     displaced = [claim for claim in settled.refused if claim in others]
     if displaced and claims[0].memory.turn_id is None:

@@ -13,15 +13,13 @@ from typing import Any
 
 from recalltune.ingest.claim import Claim
 from recalltune.ingest.gate import strictest
-from recalltune.store import Memory, MemorySpan, Turn
+from recalltune.store import Memory, MemorySpan, Turn, attributes_of
 
 __all__ = ["Settled", "settle", "settle_turn", "stacked"]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _SEVERITY = {"current": 0, "superseded": 1, "retracted": 2}
 _STATUS = ("status", "superseded_by", "superseded_at", "retracted_at", "reason")
-_OF_THE_VERSION = {"memory_id", "text_hash", "scope", "meta"}
-_ATTRIBUTES = tuple(sorted(set(Memory.model_fields) - _OF_THE_VERSION - set(_STATUS)))
 
 
 @dataclass(frozen=True)
@@ -31,13 +29,13 @@ class Settled:
     memory: Memory | None
     """The newest state that was told; None where every record was left out."""
     spans: list[MemorySpan]
-    """Its versions, numbered by time."""
+    """Its states, numbered: texts by time, and of each text what was said of it, by time."""
     refused: list[Claim]
     """Records whose text cannot be ordered beside the others."""
     findings: frozenset[str]
     """Where records disagree, in words, with the rule that decided."""
     versions: list[list[Claim]] = field(default_factory=list)
-    """The records of each version."""
+    """The records of each version: one text at one time in one scope."""
 
 
 def settle(claims: Sequence[Claim]) -> Settled:
@@ -46,9 +44,14 @@ def settle(claims: Sequence[Claim]) -> Settled:
     One text at one time in one scope is a version, whatever else its records say. Its telling is
     the `strictest` of what is said of its instant, whatever the text, and of its text wherever
     that is said not to be told. A text whose source calls it unchanged, by the ``contentHash`` of
-    the version before it, is of that version. The newest version that was told speaks for the
-    memory, by its newest record: the one stated last, else the one whose status changed last, else
-    the more final status, else the last by file name and line.
+    the version before it, is of that version.
+
+    What the records of a version say of its attributes holds from when they were stated, the first
+    of them from the beginning of the version: each that says otherwise opens a span of the same
+    text and the same age. Of those stated at one time, and of those of which nobody knows the time,
+    one is heard: the one whose status changed last, else the more final status, else the last by
+    file name and line. The newest version that was told speaks for the memory, by its newest
+    record.
     """
     readable = [claim for claim in claims if not claim.withheld]
     versions, refused = _versions(readable)
@@ -56,13 +59,89 @@ def settle(claims: Sequence[Claim]) -> Settled:
         return Settled(None, [], refused, frozenset())
     versions = _changes(versions)
     findings: set[str] = set()
-    told = [(version, _span(version, claims, findings)) for version in versions]
+    stated = [_Stated.of(version, _span(version, claims, findings)) for version in versions]
     # What an untold version says of layer, salience or title must not show beside a told text.
-    speaking = [pair for pair in told if not _untold(pair[1])] or told
-    newest, _ = max(speaking, key=lambda pair: _in_time(pair[1]))
-    memory = _state(newest, findings)
-    spans = stacked([span for _, span in told])
+    speaking = [version for version in stated if not _untold(version.span)] or stated
+    for version in speaking:
+        findings |= version.disagreements()
+    newest = speaking[-1]
+    findings |= newest.changes_of_status()
+    memory = newest.speaker.memory
+    # First texts are compared with first texts, so a repetition is not stated afterwards.
+    repeats = speaking[0].said[0][1].memory.duplicate_of
+    if any(claim.memory.duplicate_of != repeats for one in speaking for claim in one.heard):
+        findings.add("duplicate_of stated otherwise by a later record, not used")
+    if memory.duplicate_of != repeats:
+        memory = memory.with_(duplicate_of=repeats)
+    spans = [span for version in stated for span in version.spans()]
+    if len(spans) == 1 and attributes_of(spans[0]) == attributes_of(memory):
+        spans = [stated[0].span]  # What was never restated stands in the memory alone.
+    spans = _in_turn(spans)
     return Settled(memory, spans, refused, frozenset(findings), versions)
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """One version, and what its records say of it."""
+
+    span: MemorySpan
+    heard: list[Claim]
+    """Its records; those that say it is not told only where all do."""
+    said: list[tuple[datetime, Claim]]
+    """Who is heard at each instant at which something was stated, by time."""
+
+    @classmethod
+    def of(cls, version: Sequence[Claim], span: MemorySpan) -> _Stated:
+        heard = [claim for claim in version if not claim.silent] or list(version)
+        by_time: dict[datetime, list[Claim]] = {}
+        for claim in heard:
+            by_time.setdefault(_when(claim, span), []).append(claim)
+        said = [(at, max(by_time[at], key=_by_news)) for at in sorted(by_time)]
+        return cls(span, heard, said)
+
+    @property
+    def speaker(self) -> Claim:
+        """Its newest record."""
+        return self.said[-1][1]
+
+    def spans(self) -> list[MemorySpan]:
+        """The version's span, and one more for each later statement with other attributes.
+
+        They share text, age and telling and differ in when they were known. What is stated of a
+        text after it was replaced comes to a span that is never open.
+        """
+        first, *later = self.said
+        spans = [self.span.with_(**attributes_of(first[1].memory))]
+        for at, claim in later:
+            said, over = attributes_of(claim.memory), self.span.leaves_at
+            if said != attributes_of(spans[-1]) and (over is None or at < over):
+                spans.append(self.span.with_(**said, known_at=at))
+        return spans
+
+    def disagreements(self) -> set[str]:
+        """Where its records differ in attributes, in words; those of one turn are not compared."""
+        if len(self.heard) == 1 or self.speaker.memory.turn_id is not None:
+            return set()
+        said = {at: attributes_of(claim.memory) for at, claim in self.said}
+        found = set()
+        if any(one != attributes_of(self.speaker.memory) for one in said.values()):
+            found.add("attributes changed by a later record")
+        if any(attributes_of(one.memory) != said[_when(one, self.span)] for one in self.heard):
+            found.add("attributes said differently by records of one time")
+        return found
+
+    def changes_of_status(self) -> set[str]:
+        """Whether its records differ in its status, in words."""
+        newest = self.speaker
+        others = [one for one in self.heard if _status(one) != _status(newest)]
+        if not others or newest.memory.turn_id is not None:
+            return set()
+        if max((_when(one, self.span), *_stated(one)) for one in others) < (
+            _when(newest, self.span),
+            *_stated(newest),
+        ):
+            return {"status changed by a later record"}
+        return {"status said differently by records of one time"}
 
 
 def settle_turn(said: Sequence[Turn]) -> tuple[Turn, list[Turn]]:
@@ -79,9 +158,12 @@ def stacked(spans: Sequence[MemorySpan]) -> list[MemorySpan]:
 
     A version that was never told enters nowhere, so what it replaces stays.
     """
-    if len(spans) == 1 and spans[0].version == 1:
-        return list(spans)
-    ordered = sorted(spans, key=_in_time)
+    return _in_turn(sorted(spans, key=_in_time))
+
+
+def _in_turn(ordered: Sequence[MemorySpan]) -> list[MemorySpan]:
+    if len(ordered) == 1 and ordered[0].version == 1:
+        return list(ordered)
     versions = [ordered[-1].with_(version=len(ordered))]
     leaves = _enters(ordered[-1])
     for version, span in reversed(list(enumerate(ordered[:-1], start=1))):
@@ -166,23 +248,16 @@ def _span(version: Sequence[Claim], claims: Sequence[Claim], findings: set[str])
     return first if same else first.with_(**changes)
 
 
-def _state(version: Sequence[Claim], findings: set[str]) -> Memory:
-    """Memory as the newest record of a version has it."""
-    heard = [claim for claim in version if not claim.silent] or version
-    newest = max(heard, key=_by_news)
-    for what, fields in (("status", _STATUS), ("attributes", _ATTRIBUTES)):
-        others = [claim for claim in heard if not _agree(claim.memory, newest.memory, fields)]
-        if not others or newest.memory.turn_id is not None:
-            continue
-        if max(map(_stated, others)) < _stated(newest):
-            findings.add(f"{what} changed by a later record")
-        else:
-            findings.add(f"{what} said differently by records of one time")
-    return newest.memory
+def _status(claim: Claim) -> tuple[Any, ...]:
+    return tuple(getattr(claim.memory, name) for name in _STATUS)
 
 
-def _agree(one: Memory, other: Memory, fields: Sequence[str]) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in fields)
+def _when(claim: Claim, span: MemorySpan) -> datetime:
+    """From when on what a record says of a version holds; a time nobody knows is its beginning."""
+    at = claim.stated_at or _stated(claim)[1]
+    if at == _NEVER:
+        at = claim.span.known_at or _NEVER
+    return max(at, span.known_at or _NEVER)
 
 
 def _by_news(claim: Claim) -> tuple[Any, ...]:

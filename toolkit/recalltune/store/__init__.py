@@ -6,6 +6,7 @@ order, with instants as int64 microseconds UTC.
 
 from __future__ import annotations
 
+from recalltune.store.attributes import SPAN_ATTRIBUTES, as_said, attributes_of
 from recalltune.store.claims import ClaimRow, Kind, adopt, claims_of, release
 from recalltune.store.digest import data_digest
 from recalltune.store.duplicates import note_near_duplicates, settle_duplicates
@@ -19,6 +20,7 @@ from recalltune.store.files import (
     replace_memories,
     replace_turns,
 )
+from recalltune.store.gists import put_gist
 from recalltune.store.health import count_ailments, count_vectors
 from recalltune.store.jobs import claim_job, expire_leases, finish_job, queue_jobs
 from recalltune.store.lab import Lab, LockedError, ReadOnlyError, UnwrittenError, open
@@ -54,10 +56,11 @@ from recalltune.store.rows import (
 )
 from recalltune.store.schema import BEGINNING_US, SCHEMA_NUMBER
 from recalltune.store.settle import settle_sharing, settle_spans
-from recalltune.store.sharing import read_exchange, read_gate
+from recalltune.store.sharing import TOLD, read_gate
 from recalltune.store.sqlite_file import SQLITE_HEADER, sqlite_rows, sqlite_tables
 from recalltune.store.texts import estimate_tokens, put_hashed_texts, put_texts, text_hash
 from recalltune.store.vectors import get_vectors, put_vectors, vector_digest
+from recalltune.store.visibility import count_visibility, read_exchange, read_exchanges
 from recalltune.store.write import (
     insert_frame,
     insert_rows,
@@ -70,7 +73,9 @@ from recalltune.store.write import (
 __all__ = [
     "BEGINNING_US",
     "SCHEMA_NUMBER",
+    "SPAN_ATTRIBUTES",
     "SQLITE_HEADER",
+    "TOLD",
     "Access",
     "ClaimRow",
     "EvalCaseRow",
@@ -94,10 +99,13 @@ __all__ = [
     "Turn",
     "UnwrittenError",
     "adopt",
+    "as_said",
+    "attributes_of",
     "claim_job",
     "claims_of",
     "count_ailments",
     "count_vectors",
+    "count_visibility",
     "data_digest",
     "estimate_tokens",
     "expire_leases",
@@ -114,6 +122,7 @@ __all__ = [
     "latest_event_at",
     "note_near_duplicates",
     "open",
+    "put_gist",
     "put_hashed_texts",
     "put_texts",
     "put_vectors",
@@ -121,6 +130,7 @@ __all__ = [
     "read_accesses",
     "read_cases",
     "read_exchange",
+    "read_exchanges",
     "read_gate",
     "read_labels",
     "read_memories",

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal
 import duckdb
 from pydantic import Field
 
+from recalltune.store.attributes import as_said
 from recalltune.store.frames import ids, run
 from recalltune.store.rows import Id, Memory, MemorySpan, Moment, Row, Turn
 from recalltune.store.write import insert_rows
@@ -117,7 +118,9 @@ def adopt(
     versions = Counter(span.memory_id for span in spans)
     claims = [
         ClaimRow.of_memory(
-            state[span.memory_id], span, line=span.version, edits=versions[span.memory_id] > 1
+            *as_said(state[span.memory_id], span),
+            line=span.version,
+            edits=versions[span.memory_id] > 1,
         )
         for span in spans
     ]

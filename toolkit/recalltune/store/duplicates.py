@@ -12,21 +12,25 @@ from collections.abc import Collection, Mapping
 import duckdb
 import polars as pl
 
+from recalltune.store.attributes import SAID
 from recalltune.store.frames import run
 
 __all__ = ["note_near_duplicates", "settle_duplicates"]
 
 # What a source itself states of a repetition stands; what was derived here is derived again.
 _RESET = """
-update memory set duplicate_of = null where duplicate_of is not null and memory_id in (
-    select ref from claim where kind = 'memory' group by ref
-    having count(json_extract_string(said, '$.duplicate_of')) = 0)
+update memory set duplicate_of = null
+where duplicate_of is not null and memory_id in (select ref from claim where kind = 'memory')
+  and (memory_id, duplicate_of) not in (
+    select (ref, json_extract_string(said, '$.duplicate_of')) from claim
+    where kind = 'memory' and json_extract_string(said, '$.duplicate_of') is not null)
 """
-# The first text alone is compared: a later edit must not change what was a copy before it.
-_COMPARED = """
-select m.memory_id, s.scope, m.layer, s.text_hash, s.enters_at
+# The first state alone is compared: what is said later must not change what was a copy before it.
+_COMPARED = f"""
+select m.memory_id, s.scope, said.layer, s.text_hash, s.enters_at
 from memory m join memory_span s on s.memory_id = m.memory_id and s.version = 1
-where not s.gated and not m.pinned and not list_contains($exempt, m.source)
+join ({SAID}) said on said.memory_id = s.memory_id and said.version = s.version
+where not s.gated and not said.pinned and not list_contains($exempt, said.source)
 """
 _FIRST_TEXTS = f"{_COMPARED} and m.duplicate_of is null"
 _EXACT = f"""
@@ -55,9 +59,9 @@ _MARKED = "select count(*) from memory where duplicate_of is not null"
 def settle_duplicates(con: duckdb.DuckDBPyConnection, exempt: Collection[str]) -> int:
     """Mark the memories that repeat another one, and return how many are marked.
 
-    Two memories are compared if both may be shown to everyone as soon as they are known, neither
-    is pinned, and scope and layer agree. The survivor is the one that was known first, then the
-    first by id.
+    Two memories are compared, as they were first, if both may be shown to everyone as soon as they
+    are known, neither is pinned, and scope and layer agree. The survivor is the one that was known
+    first, then the first by id.
 
     Parameters
     ----------

@@ -34,12 +34,18 @@ select
     (select count(distinct query_id) from (select query_id, unnest(shown) as one from search_log)
         where one not in (select memory_id from memory)) as searches_astray
 """
+# Of what was never told, no value is named.
 _STRANGE = """
+with told as (
+    from memory semi join (
+        select memory_id from memory_span where not (gated and told_at is null)
+    ) span using (memory_id)
+)
 select what, value, count(*) as count from (
-    select 'layer' as what, layer as value from memory
-    union all select 'category', category from memory where category is not null
-    union all select 'tier', tier from memory where tier is not null
-    union all select 'origin', origin from memory where origin is not null
+    select 'layer' as what, layer as value from told
+    union all select 'category', category from told where category is not null
+    union all select 'tier', tier from told where tier is not null
+    union all select 'origin', origin from told where origin is not null
 ) where not list_contains($known, what || ':' || value) group by all order by all
 """
 _VECTORS = """

@@ -26,6 +26,10 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "TimeZone": "UTC",
 }
+# What a reader has no memory for goes to files beside the lab, untold texts among them, and they
+# outlive a process that is killed; so they are sealed with a key that it alone has. A writer has
+# its log in plain text anyway, and would become several times slower.
+_SEALED = {"temp_file_encryption": "true", "force_mbedtls_unsafe": "true"}
 _EVERYTHING = """
 select table_name from duckdb_tables()
 union all select view_name from duckdb_views() where not internal
@@ -84,11 +88,12 @@ class Lab:
         LockedError
             If a writer holds the file for seconds; the message names its process.
         """
-        con = _connect(self._path, read_only=True)
-        try:
-            yield con
-        finally:
-            con.close()
+        with _private_files():
+            con = _connect(self._path, read_only=True)
+            try:
+                yield con
+            finally:
+                con.close()
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -229,7 +234,8 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
 def _opened(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     _refuse_links(path)
     try:
-        return duckdb.connect(str(path), read_only=read_only, config=dict(_CONFIG))
+        config = {**_CONFIG, **_SEALED} if read_only else dict(_CONFIG)
+        return duckdb.connect(str(path), read_only=read_only, config=config)
     except duckdb.ConnectionException as error:
         msg = (
             f"{path} is already open in this process (PID {os.getpid()}) in the other mode; "
@@ -290,7 +296,7 @@ def _no_writing(path: Path) -> ReadOnlyError:
 
 @contextmanager
 def _private_files() -> Iterator[None]:
-    # DuckDB creates its write-ahead log by itself, with the umask of the process.
+    # DuckDB creates its write-ahead log and its temporary files with the umask of the process.
     before = os.umask(0o077)
     try:
         yield

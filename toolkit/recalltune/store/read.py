@@ -12,6 +12,7 @@ import duckdb
 import polars as pl
 
 from recalltune.errors import ContractError, nearest
+from recalltune.store.attributes import SAID
 from recalltune.store.schema import BEGINNING_US, ORDER_KEYS
 from recalltune.store.sharing import GATED_SOURCES
 
@@ -34,7 +35,7 @@ from memory join text using (text_hash)
 order by memory_id
 """
 
-_SPANS = """
+_SPANS = f"""
 select
     s.memory_id, s.version, t.text, s.text_hash, t.chars, t.tokens, s.scope, s.audience,
     epoch_us(s.event_at) as event_at, epoch_us(s.known_at) as known_at,
@@ -42,17 +43,16 @@ select
     case when s.gated and s.told_at is null then null
          else coalesce(epoch_us(s.enters_at), $beginning) end as enters_at,
     epoch_us(s.leaves_at) as leaves_at, epoch_us(s.superseded_at) as superseded_at,
-    epoch_us(s.retracted_at) as retracted_at, s.gated,
-    case when m.text_hash = s.text_hash then m.gist end as gist,
-    m.title, m.layer, m.category, m.tier, m.project, m.subject, m.origin, m.salience,
-    m.confidence, m.pinned, m.status, m.superseded_by, m.duplicate_of, m.source,
-    coalesce(m.session, turn.session_id) as session, m.tags, m.turn_id,
-    turn.role,
-    epoch_us(m.valid_from) as valid_from, epoch_us(m.valid_until) as valid_until
+    epoch_us(s.retracted_at) as retracted_at, s.gated, said.gist, said.title, said.layer,
+    said.category, said.tier, said.project, said.subject, said.origin, said.salience,
+    said.confidence, said.pinned, m.status, m.superseded_by, m.duplicate_of, said.source,
+    coalesce(said.session, turn.session_id) as session, said.tags, said.turn_id, turn.role,
+    epoch_us(said.valid_from) as valid_from, epoch_us(said.valid_until) as valid_until, s.file
 from memory_span s
 join memory m using (memory_id)
+join ({SAID}) said using (memory_id, version)
 join text t on t.text_hash = s.text_hash
-left join turn on turn.turn_id = m.turn_id
+left join turn on turn.turn_id = said.turn_id
 order by enters_at nulls last, s.memory_id, s.version
 """
 
@@ -129,12 +129,13 @@ def read_memories(con: duckdb.DuckDBPyConnection) -> pl.DataFrame:
 
 
 def read_spans(con: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Every span with its text and its memory's attributes, by (enters_at, memory_id, version).
+    """Every span with its text and its attributes, by (enters_at, memory_id, version).
 
     ``enters_at`` is null for a span that was never told (``gated`` and no ``told_at``): such rows
     come last and the caller leaves them out of every world. An undated span that may be seen
-    enters at `BEGINNING_US`; its ``event_at`` is null, so it has no age. Attributes such as layer
-    and status are the memory's latest; only texts, scopes and instants have versions.
+    enters at `BEGINNING_US`; its ``event_at`` is null, so it has no age. Layer, salience and what
+    else a source may restate are those of the span; ``status``, ``superseded_by`` and
+    ``duplicate_of`` are the memory's, and the instants tell from when on a status holds.
     """
     return _frame(con.sql(_SPANS, params={"beginning": BEGINNING_US}))
 

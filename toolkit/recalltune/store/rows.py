@@ -141,10 +141,11 @@ class Memory(Row):
 
 
 class MemorySpan(Row):
-    """One text of one memory, in one scope, for one audience, over one interval.
+    """One state of one memory: its text, its scope and what is said of it, over one interval.
 
     ``gated`` says that telling decides when the audience may see it. A gated span without
-    ``told_at`` has never been told; an ungated one enters at ``known_at``.
+    ``told_at`` has never been told; an ungated one enters at ``known_at``. A span without a
+    ``layer`` says nothing of the memory's attributes: those in `Memory` hold for it.
     """
 
     table: ClassVar[str] = "memory_span"
@@ -161,6 +162,23 @@ class MemorySpan(Row):
     leaves_at: Moment | None = None
     superseded_at: Moment | None = None
     retracted_at: Moment | None = None
+    gist: str | None = None
+    title: str | None = None
+    layer: str | None = Field(default=None, min_length=1)
+    category: str | None = None
+    tier: str | None = None
+    project: str | None = None
+    subject: str | None = None
+    origin: str | None = None
+    salience: Fraction | None = None
+    confidence: Fraction | None = None
+    pinned: bool | None = None
+    valid_from: Moment | None = None
+    valid_until: Moment | None = None
+    turn_id: Id | None = None
+    session: Id | None = None
+    source: str | None = None
+    tags: tuple[str, ...] | None = None
     file: str = ""
     also_in: tuple[str, ...] = ()
 

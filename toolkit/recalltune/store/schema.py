@@ -9,7 +9,7 @@ from __future__ import annotations
 
 __all__ = ["BEGINNING_US", "ORDER_KEYS", "SCHEMA", "SCHEMA_NUMBER"]
 
-SCHEMA_NUMBER = 3
+SCHEMA_NUMBER = 4
 """Rises with every change to `SCHEMA`; a file with another number is rebuilt, not migrated."""
 
 BEGINNING_US = -(2**62)
@@ -101,6 +101,23 @@ create table memory_span (
     leaves_at timestamptz,
     superseded_at timestamptz,
     retracted_at timestamptz,
+    gist varchar,
+    title varchar,
+    layer varchar check (layer <> ''),
+    category varchar,
+    tier varchar,
+    project varchar,
+    subject varchar,
+    origin varchar,
+    salience double check (salience between 0 and 1),
+    confidence double check (confidence between 0 and 1),
+    pinned boolean,
+    valid_from timestamptz,
+    valid_until timestamptz,
+    turn_id varchar,
+    session varchar,
+    source varchar,
+    tags varchar[],
     file varchar not null,
     also_in varchar[] not null,
     enters_at timestamptz generated always as (
@@ -109,7 +126,14 @@ create table memory_span (
              else known_at end
     ),
     primary key (memory_id, version),
-    check (gated or told_at is null)
+    check (gated or told_at is null),
+    check (case when layer is null
+                then coalesce(gist, title, category, tier, project, subject, origin, turn_id,
+                              session, source) is null
+                     and coalesce(salience, confidence) is null
+                     and coalesce(valid_from, valid_until) is null
+                     and pinned is null and tags is null
+                else pinned is not null and source is not null and tags is not null end)
 );
 
 create table job (

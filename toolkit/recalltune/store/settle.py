@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import duckdb
 
+from recalltune.store.attributes import SPAN_ATTRIBUTES
 from recalltune.store.frames import run
 from recalltune.store.sharing import GATED_SOURCES, read_gate
 
@@ -47,6 +48,18 @@ from (
 ) later
 where later.memory_id = memory_span.memory_id and later.version = memory_span.version
   and later.version < later.newest
+"""
+# What an untold version says must not show in the memory's latest state either. Its message and its
+# source stay: they tell whose gate it is.
+_OF_THE_GATE = ("turn_id", "source")
+_SPOKEN = ("text_hash", "scope", *(name for name in SPAN_ATTRIBUTES if name not in _OF_THE_GATE))
+_SPEAK = f"""
+update memory set {", ".join(f"{name} = speaking.{name}" for name in _SPOKEN)}
+from (
+    select distinct on (memory_id) * from memory_span semi join gated using (memory_id)
+    where layer is not null
+    order by memory_id, gated and told_at is null, version desc
+) speaking where speaking.memory_id = memory.memory_id
 """
 _REASONS = """
 select case when m.turn_id is null then 'no message'
@@ -144,6 +157,7 @@ def _close_gates(con: duckdb.DuckDBPyConnection) -> None:
     gated = con.sql(_GATED, params={"sources": sources}).pl()
     run(con, _CLOSE, gate=read_gate(con), gated=gated)
     run(con, _LEAVE, gated=gated)
+    run(con, _SPEAK, gated=gated)
 
 
 def _in_circles(successors: Mapping[str, str]) -> int:

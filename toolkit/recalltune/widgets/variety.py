@@ -188,7 +188,7 @@ def without_the_weakest(shelf: Shelf, query: str, config: RankingConfig) -> Tabl
     listing = [stage for stage in config.stages if not isinstance(stage, Block)]
     state = _applied(table, listing, start(table).then(alive=alive))
     less = [table.memory_id(0, int(column)) for column in state.listed()[0] if column >= 0]
-    said = {row["memory_id"]: row["gist"] or row["text"] for row in table.spans.to_dicts()}
+    said = {name: span["gist"] or span["text"] for name, span in table.seen_by(0).items()}
     lists = {"with_all": list_of(table, config, "query"), "without_the_weakest": less}
     places = max(len(ids) for ids in lists.values())
     frame = pl.DataFrame(

@@ -5,7 +5,8 @@ read again when any of its files changed, and refused if a link is in it or it n
 
 The row's ``timestamp`` is when the store took it in, not when it happened; it is the only time most
 rows have, so it stands for both and is counted. A row whose ``evolution.eventTime`` tells the event
-has that, and is known from the timestamp on. Access counters are later history and not read.
+has that, and is known from the timestamp on. Access counters are later history and not read, nor is
+the tier, which the store moves with them: both are derived from the uses before each query.
 
 What the store's own status means here:
 
@@ -147,6 +148,8 @@ def _with_status(
         values |= {} if until is None else {"valid_until": until}
     else:
         values["status"] = status
+    if values.pop("tier", None) is not None:
+        notes["tier not read: the store moves it with later use"] += 1
     for key in _COUNTERS:
         if evolution.get(key):
             notes[f"{key} not read: it is derived from accesses as of each query"] += 1
