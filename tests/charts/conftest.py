@@ -251,6 +251,29 @@ def phases() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
+def exposures() -> pl.DataFrame:
+    # Gini rises to .30 under no reinforcement and to .42 under the strongest.
+    rows = [
+        {"config": config, "step": 50 * at, "gini": 0.1 + slope * at, "top_1_share": 0.02 + slope,
+         "top_10_share": 0.2 + slope * at}
+        for config, slope in (("强化 0", 0.02), ("强化 0.5", 0.024), ("强化 2", 0.032))
+        for at in range(1, 11)
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
+def drifting() -> pl.DataFrame:
+    # 4 first needs a window in six of ten; under 2, one of four less is found without overlap loss.
+    rows = [
+        {"config": config, "window": at, "queries": 40, "overlap": 1.0 - slope * at,
+         "first_needed": 4 if at < 7 else 0,
+         "first_recall": 0.75 - 10 * slope if at < 7 else None, "still_first_recall": 0.75}
+        for config, slope in (("强化 0", 0.0), ("强化 0.5", 0.01), ("强化 2", 0.025))
+        for at in range(1, 11)
+    ]  # fmt: skip
+    return pl.DataFrame(rows)
+
+
 def changes() -> pl.DataFrame:
     # Every third query is untouched: 8 of 24.
     rows = [
@@ -319,6 +342,11 @@ DEMOS: dict[str, Demo] = {
     "churn": Demo(
         partial(charts.churn, mean={"value": 0.31, "lo": 0.27, "hi": 0.36}), changes(),
         ("query_id", "stage", "entered", "left", "moved", "kept"),
+    ),
+    "exposure_share": Demo(charts.exposure_share, exposures(), ("config", "step", "gini")),
+    "feedback_drift": Demo(
+        charts.feedback_drift, drifting(),
+        ("config", "window", "overlap", "first_needed", "first_recall", "still_first_recall"),
     ),
     "profile_over_time": Demo(
         partial(charts.profile, form="over_time",

@@ -10,7 +10,8 @@ from typing import Any
 from recalltune import charts
 
 FORMS = (
-    "age_strata", "case_flips", "churn", "decay_curves", "lockup_phase", "loss_stages",
+    "age_strata", "case_flips", "churn", "decay_curves", "exposure_share", "feedback_drift",
+    "lockup_phase", "loss_stages",
     "pareto_quality_tokens", "preset_dots", "profile", "quota_account", "rank_flow",
     "score_waterfall", "sweep_heatmap", "sweep_line",
 )  # fmt: skip
@@ -22,7 +23,7 @@ def sections(root: Path) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def test_the_fourteen_forms_have_an_entry_with_the_same_four_parts(root: Path) -> None:
+def test_the_sixteen_forms_have_an_entry_with_the_same_four_parts(root: Path) -> None:
     entries = sections(root)
     assert set(FORMS) <= set(entries)
     for form in FORMS:

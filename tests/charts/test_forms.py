@@ -375,6 +375,28 @@ def test_churn_counts_changed_lists_and_stacks_by_stage(demos: dict[str, Any]) -
     )
 
 
+def test_churn_is_drawn_as_long_as_the_larger_side_and_beside_its_noise_floor(
+    demos: dict[str, Any],
+) -> None:
+    # q0: 3 left for decay, 1 entered for a layer's places, 1 kept: 3/4 of the longer list.
+    rows = [
+        ("q0", "decay", 0, 3, 0),
+        ("q0", "layer places", 1, 0, 0),
+        ("q1", "noise floor", 1, 1, 2),
+    ]
+    frame = pl.DataFrame(rows, schema=["query_id", "stage", "entered", "left", "moved"],
+                         orient="row").with_columns(kept=pl.lit(1))  # fmt: skip
+    bars = charts.compiled(charts.churn(frame))["datasets"]["bars"]
+    assert [(row["query_id"], row["stage"], row["high"]) for row in bars] == [
+        ("q0", "decay", 0.75), ("q1", "noise floor", 0.25),
+    ]  # fmt: skip
+    assert len({row["colour"] for row in bars}) == 2
+    floor = {"value": 0.12, "lo": 0.1, "hi": 0.14}
+    spec = charts.compiled(demos["churn"].draw(demos["churn"].frame, floor=floor))
+    assert title(spec).endswith("in 16 lists; noise floor 12 %")
+    assert spec["datasets"]["floor"] == [floor]
+
+
 def test_months_are_cut_at_utc_midnight_whatever_the_zone_of_the_input(
     demos: dict[str, Any],
 ) -> None:

@@ -22,6 +22,9 @@ from recalltune.pipeline.config import RankingConfig, load_config, preset, prese
 from recalltune.pipeline.explain import explain
 from recalltune.pipeline.present import present
 from recalltune.production.export import export
+from recalltune.replay.fates import fates
+from recalltune.replay.reinforce import AccessRule, Reinforced, reinforce
+from recalltune.replay.search_log import replay_search_log
 from recalltune.replay.steps import replay, save_replay
 from recalltune.store import Lab, open
 from recalltune.sweep.bind import bind
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from recalltune import charts, report, widgets
 
 __all__ = [
+    "AccessRule",
     "Choice",
     "ContractError",
     "Evaluation",
@@ -43,6 +47,7 @@ __all__ = [
     "ParameterError",
     "RankingConfig",
     "RecalltuneError",
+    "Reinforced",
     "SourceError",
     "Space",
     "SweepResult",
@@ -57,6 +62,7 @@ __all__ = [
     "evaluate",
     "explain",
     "export",
+    "fates",
     "get",
     "ingest",
     "load_cases",
@@ -71,7 +77,9 @@ __all__ = [
     "rank",
     "record_evaluation",
     "record_look",
+    "reinforce",
     "replay",
+    "replay_search_log",
     "report",
     "save_evaluation",
     "save_replay",

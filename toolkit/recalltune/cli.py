@@ -29,6 +29,8 @@ from recalltune.production.export import undo
 from recalltune.production.provenance import Provenance
 from recalltune.production.recallnest_file import import_recallnest
 from recalltune.report.doctor import examine_lab, examine_machine
+from recalltune.report.replaying import json_line, replay_findings, replay_lines, stream
+from recalltune.report.replaying_log import log_notices, log_replay_findings, log_replay_lines
 from recalltune.report.terminal import (
     bytes_bar,
     choice_lines,
@@ -335,22 +337,65 @@ def replay(
     db: Database,
     config: ConfigOption,
     session: Annotated[str | None, typer.Option(help="One session; default: all.")] = None,
+    cases: Annotated[
+        str | None, typer.Option(help="Walk a case set instead, and follow its targets.")
+    ] = None,
     scope: Annotated[
         str | None, typer.Option(help="Scope the agent searched; default: all.")
     ] = None,
     encoder: EncoderOption = None,
-    json_: JsonOption = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Replay the search log instead, and say what changes.")
+    ] = False,
+    production: Annotated[
+        str | None, typer.Option(help="With --log: what wrote it, as --config; default: --config.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object a step.")] = False,
 ) -> None:
-    """Walk a transcript through time. Example: recalltune replay --db F --config textbook."""
-    lab = _existing(db)
-    result = rt.replay(lab, _config(config), session=session, scope=scope, encoder=encoder)
+    """Walk a transcript, or the tuning cases of a set, or the search log, through time.
+
+    Exit 1 where nothing is recalled at any step or a label names no memory.
+    Example: recalltune replay --db F --config textbook.
+    """
+    from recalltune.report.terminal import bar
+
+    lab, setting = _existing(db), _config(config)
+    if log:
+        if given := [name for name in (session, cases, scope) if name is not None]:
+            message = f"--log replays every logged query in its own scope, got {given[0]!r} besides"
+            raise ParameterError(message)
+        _replay_log(lab, setting, production, encoder=encoder, json_=json_)
+        return
+    if production is not None:
+        raise ParameterError("--production says what wrote the search log: give --log with it")
+    with bar(0, "replay") as step:
+        result = rt.replay(
+            lab, setting, session=session, scope=scope, cases=cases, encoder=encoder, progress=step
+        )
     if json_:
-        ledger = [vars(hop) for hop in result.ledger]
-        _say_json({"run_id": result.run_id, "steps": result.steps.to_dicts(), "ledger": ledger})
+        with bar(result.steps.height, "steps") as step:
+            stream((json_line(account) for account in result.objects()), step)
     else:
-        _say(table_lines(result.steps))
-        _say(degraded_lines(result.ledger))
+        _say(replay_lines(result))
     _keep(partial(rt.save_replay, lab, result), json_=json_)
+    if replay_findings(result):
+        raise typer.Exit(1)
+
+
+def _replay_log(
+    lab: rt.Lab, setting: RankingConfig, production: str | None, *, encoder: str | None, json_: bool
+) -> None:
+    """Replay the search log; without a production, ``setting`` is what wrote it."""
+    wrote = setting if production is None else _config(production)
+    result = rt.replay_search_log(lab, setting, production=wrote, encoder=encoder)
+    if json_:
+        stream((json_line(account) for account in result.objects()), lambda _: None)
+        for line in log_notices(result):
+            typer.echo(line, err=True)
+    else:
+        _say(log_replay_lines(result))
+    if log_replay_findings(result):
+        raise typer.Exit(1)
 
 
 @app.command()

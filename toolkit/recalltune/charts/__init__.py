@@ -1,4 +1,4 @@
-"""Charts: fourteen forms, one theme, titles computed from what is drawn.
+"""Charts: sixteen forms, one theme, titles computed from what is drawn.
 
 In: tidy polars frames. Out: Altair charts with title, alt text, stamp and source table. No
 statistics and no data logic here; intervals arrive as columns.
@@ -12,6 +12,7 @@ from recalltune.charts.canvas import Drawing, Stamp
 from recalltune.charts.churn import churn
 from recalltune.charts.curves import decay_curves, decay_curves_drawing
 from recalltune.charts.difference import difference
+from recalltune.charts.feedback import exposure_share, feedback_drift
 from recalltune.charts.findings import Finding, verdict_of
 from recalltune.charts.flips import case_flips, case_flips_drawing
 from recalltune.charts.flow import rank_flow
@@ -41,6 +42,8 @@ __all__ = [
     "decay_curves",
     "decay_curves_drawing",
     "difference",
+    "exposure_share",
+    "feedback_drift",
     "lockup_phase",
     "loss_stages",
     "pareto_quality_tokens",

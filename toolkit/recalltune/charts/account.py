@@ -35,6 +35,7 @@ def quota_account(
     budget_tokens: int | None = None,
     targets: pl.DataFrame | None = None,
     round_name: str = "round",
+    cursor: int | None = None,
     **about: Unpack[About],
 ) -> Chart:
     """Places per layer over rounds, or tokens per layer over the steps of a replay.
@@ -44,10 +45,13 @@ def quota_account(
     frame
         *panels*: one row a round and layer: ``round`` (count), ``layer`` (text), ``picked`` and
         ``dropped`` (count, >= 0; their sum is the layer's candidates). *timeline*: ``round``,
-        ``layer``, ``tokens`` (count, >= 0).
+        ``layer``, ``tokens`` (count, >= 0), and where known ``dropped`` (candidates that got no
+        place), ``oversize`` (those larger than the whole budget) and ``part`` (text: the session,
+        or the day).
     form
         *panels*: picked above 0, dropped below it pale, a triangle where a layer had candidates
-        and showed none. *timeline*: tokens stacked by layer, with budget and targets.
+        and showed none. *timeline*: tokens stacked by layer, with budget and targets; below
+        them, pale, what was dropped.
     layer
         Layer in question: named in the title of *panels*, at the bottom of the stack in
         *timeline*. By default the one most often empty.
@@ -57,6 +61,8 @@ def quota_account(
         *timeline*: labelled targets as ``round`` (count) and ``shown`` (flag).
     round_name
         What a round is: ``recall step``.
+    cursor
+        *timeline*: a round to mark.
 
     Raises
     ------
@@ -69,7 +75,7 @@ def quota_account(
     if form == "timeline":
         return quota_timeline(
             frame, layer=layer, budget_tokens=budget_tokens, targets=targets,
-            round_name=round_name, **about,
+            round_name=round_name, cursor=cursor, **about,
         )  # fmt: skip
     drawing = quota_account_drawing(frame, layer=layer, round_name=round_name, **about)
     rounds = [row["round"] for row in drawing.rows["bars"]]

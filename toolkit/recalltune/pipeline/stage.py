@@ -20,6 +20,7 @@ from pydantic import Field
 from recalltune.candidates.table import Candidates
 from recalltune.errors import Settings
 from recalltune.pipeline.bounds import ArmBounds
+from recalltune.pipeline.losses import Losses
 from recalltune.rank.order import rank_order
 from recalltune.rank.quota import select
 
@@ -148,6 +149,8 @@ class Stage(Settings, ABC):
     """Whether it makes the first score out of what the arms gave."""
     gates: ClassVar[bool] = False
     """Whether it looks at the query alone, and so may stand before the fusion."""
+    loses: ClassVar[str] = "suppress"
+    """What becomes of the rows it takes out of a list; `losses` may tell them apart."""
 
     @property
     def fades(self) -> bool:
@@ -167,6 +170,20 @@ class Stage(Settings, ABC):
         """Return name -> count of what it meets among these and a reader should be told."""
         del candidates
         return {}
+
+    def losses(
+        self,
+        before: State,
+        candidates: Candidates,
+        query: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> Losses:
+        """Return why rows of the list ``before`` this stage are not in it after.
+
+        ``query`` and ``column`` have shape (L,): the cells of these rows.
+        """
+        del before, candidates, column
+        return Losses.of(self.loses, query.size)
 
     def unread(self) -> set[str]:
         """Return the fields that have no effect beside the values of the others."""
@@ -237,6 +254,20 @@ class FilterStage(Stage):
         """Return shape (Q, C), the score each row has to reach; None where none is asked for."""
         del candidates
         return None
+
+    def losses(
+        self,
+        before: State,
+        candidates: Candidates,
+        query: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> Losses:
+        """Return by how much each row misses its minimum, where one is asked for."""
+        minima = self.minima(candidates)
+        if minima is None:
+            return super().losses(before, candidates, query, column)
+        missing = minima[query, column] - before.score[query, column]
+        return Losses.of(self.loses, query.size, margin=missing, unit="score")
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Drop the rows, from the list too where one exists."""

@@ -28,6 +28,8 @@ class Interference:
     """shape (…, P), by old position: what the score is multiplied by."""
     dropped: NDArray[np.bool_]
     """shape (…, P), by old position."""
+    beside: NDArray[np.intp]
+    """shape (…, P), by old position: the stronger one a weak candidate resembles; -1 = not weak."""
 
 
 def interfere(
@@ -74,8 +76,8 @@ def interfere(
     Returns
     -------
     Interference
-        order shape (…, P): kept first, then the tail, both in list order; factor and dropped by
-        old position.
+        order shape (…, P): kept first, then the tail, both in list order; factor, dropped and
+        beside by old position.
 
     Raises
     ------
@@ -106,7 +108,7 @@ def interfere(
     room = at_least("cluster_size", cluster_size, low=1)
     long = valid.sum(axis=-1, keepdims=True) >= at_least("min_rows", min_rows, low=0)
     near = (similarity > threshold) & long[..., np.newaxis]
-    weak, crowded = _walk(scores, near, valid, ratio=ratio, room=room)
+    weak, crowded, beside = _walk(scores, near, valid, ratio=ratio, room=room)
     dropped = weak & drop_weaker
     order = np.argsort(
         np.where(~valid | dropped, 2, np.where(weak | crowded, 1, 0)), axis=-1, kind="stable"
@@ -116,6 +118,7 @@ def interfere(
         order=np.where(gone, -1, order),
         factor=np.where(crowded, crowded_factor, 1.0),
         dropped=dropped,
+        beside=beside,
     )
 
 
@@ -126,12 +129,13 @@ def _walk(
     *,
     ratio: float,
     room: int,
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which candidates are weak beside what they resemble, and which find their cluster full."""
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.intp]]:
+    """Which candidates are weak, which find their cluster full, and beside what they are weak."""
     size = scores.shape[-1]
     kept, weak, crowded = (np.zeros(scores.shape, dtype=np.bool_) for _ in range(3))
     # A cluster is named by the position of its first member.
     cluster = np.broadcast_to(np.arange(size), scores.shape).copy()
+    beside = np.full(scores.shape, -1, dtype=np.intp)
     for p in range(size):
         alike = near[..., p, :p] & kept[..., :p]
         matched = alike.any(axis=-1)
@@ -143,4 +147,5 @@ def _walk(
         crowded[..., p] = matched & ~weak[..., p] & (members >= room) & valid[..., p]
         kept[..., p] = valid[..., p] & ~weak[..., p] & ~crowded[..., p]
         cluster[..., p] = np.where(matched, theirs, p)
-    return weak, crowded
+        beside[..., p] = np.where(weak[..., p], first[..., 0], -1)
+    return weak, crowded, beside

@@ -1,4 +1,4 @@
-"""A copy of a lab with another future: what lies at or after an instant, deleted, shuffled, made up.
+"""A copy of a lab with another future: all at or after an instant deleted, shuffled or made up.
 
 An event at time e is seen by a question at t iff e < t, so a copy whose events before t are the
 same must answer every question asked at t or before it in the same way. `replay.proof` compares.
@@ -7,7 +7,7 @@ same must answer every question asked at t or before it in the same way. `replay
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ import polars as pl
 from recalltune.errors import ParameterError, nearest
 from recalltune.store import Lab, insert_frame, open, put_texts, read_table, table_schema, text_hash
 
-__all__ = ["WAYS", "OtherFuture", "another_future"]
+__all__ = ["WAYS", "OtherFuture", "another_future", "without_time"]
 
 WAYS = ("deleted", "shuffled", "made up")
 """What can be done to everything at or after an instant."""
@@ -95,21 +95,63 @@ def another_future(lab: Lab, at: int, way: str, *, seed: int = 0) -> Iterator[Ot
     change: Mapping[str, Callable[[Tables, datetime, int], Tables]] = {
         "deleted": _deleted, "shuffled": _shuffled, "made up": _made_up,
     }  # fmt: skip
-    changed = change[way](tables, _EPOCH + timedelta(microseconds=at), seed)
-    counts = {name: _differing(tables[name], changed[name]) for name in ("access", "turn")}
+    moment = _EPOCH + timedelta(microseconds=at)
+    changed = change[way](tables, moment, seed)
+    with _lab_of(changed, _asked(tables, moment)) as copy:
+        yield OtherFuture(lab=copy, at=at, way=way, **_counts(tables, changed))
+
+
+@contextmanager
+def without_time(lab: Lab) -> Iterator[Lab]:
+    """Copy a lab into one that knows everything from the beginning, as an index built today does.
+
+    Every told memory is there at any time, with its newest text, and has today's status. What was
+    said when stays, so ages are those of the question. It is the wrong way, for comparison.
+    """
+    with lab.reading() as con:
+        tables = {name: read_table(con, name) for name in _COPIED}
+    newest = (
+        tables["memory_span"]
+        .filter(~_untold())
+        .unique("memory_id", keep="last", maintain_order=True)
+    )
+    ended = [pl.when(pl.col(name).is_not_null()).then(_EPOCH).alias(name) for name in _ENDS[1:]]
+    static = newest.filter(pl.col("leaves_at").is_null()).with_columns(
+        pl.lit(None).cast(pl.Datetime("us", "UTC")).alias("known_at"),
+        pl.lit(value=False).alias("gated"),
+        pl.lit(None).cast(pl.Datetime("us", "UTC")).alias("told_at"),
+        *ended,
+    )
+    memories = tables["memory"].filter(pl.col("memory_id").is_in(static["memory_id"].to_list()))
+    with _lab_of({**tables, "memory_span": static, "memory": memories}) as copy:
+        yield copy
+
+
+@contextmanager
+def _lab_of(tables: Tables, texts: Sequence[str] = ()) -> Iterator[Lab]:
     with tempfile.TemporaryDirectory() as folder:
-        copy = open(Path(folder) / "lab.duckdb")
-        with copy.writing() as con:
-            for name, frame in changed.items():
+        lab = open(Path(folder) / "lab.duckdb")
+        with lab.writing() as con:
+            for name, frame in tables.items():
                 insert_frame(con, name, frame.select(*table_schema(con, name)))
-            put_texts(con, _asked(changed["turn"]))
-        spans = (tables["memory_span"], changed["memory_span"])
-        yield OtherFuture(
-            lab=copy, at=at, way=way,
-            births=_differing(*(one.drop(_ENDS) for one in spans)),
-            ends=_differing(*(_ends(one) for one in spans)),
-            uses=counts["access"], turns=counts["turn"],
-        )  # fmt: skip
+            put_texts(con, texts)
+        yield lab
+
+
+def _counts(before: Tables, after: Tables) -> dict[str, int]:
+    spans = [tables["memory_span"] for tables in (before, after)]
+    ends = [
+        one.unpivot(_ENDS, index=["memory_id", "version"]).drop_nulls().join(
+            other, on=["memory_id", "version"], how="semi"
+        )
+        for one, other in (spans, spans[::-1])
+    ]  # fmt: skip
+    return {
+        "births": _differing(*(one.drop(_ENDS, "enters_at") for one in spans)),
+        "ends": _differing(*ends),
+        "uses": _differing(before["access"], after["access"]),
+        "turns": _differing(before["turn"], after["turn"]),
+    }
 
 
 def _deleted(tables: Tables, at: datetime, seed: int) -> Tables:
@@ -152,34 +194,105 @@ def _shuffled(tables: Tables, at: datetime, seed: int) -> Tables:
 def _made_up(tables: Tables, at: datetime, seed: int) -> Tables:
     del seed
     spans = tables["memory_span"]
-    told = spans.filter(pl.col("enters_at").is_not_null() | ~pl.col("gated"))
-    open_then = told.filter(
-        ((pl.col("enters_at") < at) | pl.col("enters_at").is_null())
-        & ((pl.col("leaves_at") >= at) | pl.col("leaves_at").is_null())
+    open_then = spans.filter(
+        ~_untold()
+        & (pl.col("enters_at").is_null() | (pl.col("enters_at") < at))
+        & (pl.col("leaves_at").is_null() | (pl.col("leaves_at") >= at))
         & (pl.len().over("memory_id") == 1)
     )
-    turn = pl.Series([], dtype=pl.Int64).append(pl.Series([0]))
-    del turn
-    ended = {
-        name: open_then["memory_id"].gather_every(len(_ENDS), place).to_list()
-        for place, name in enumerate(_ENDS)
-    }
+    # Every memory of then ends at that very instant, in one of three ways, unless it had ended like
+    # that before, and is used from that instant on.
+    ending = {name: open_then["memory_id"].gather_every(3, n) for n, name in enumerate(_ENDS)}
     spans = spans.with_columns(
-        pl.when(pl.col("memory_id").is_in(ids)).then(pl.lit(at)).otherwise(pl.col(name)).alias(name)
-        for name, ids in ended.items()
+        pl.when(
+            pl.col("memory_id").is_in(ids.to_list()) & (pl.col(name) >= at).fill_null(value=True)
+        )
+        .then(at)
+        .otherwise(name)
+        .alias(name)
+        for name, ids in ending.items()
     )
-    uses = pl.DataFrame(
-        [
-            {"memory_id": memory_id, "used_at": at + n * _LATER, "kind": "shown",
-             "audience": "everyone", "file": "made up"}
-            for memory_id in open_then["memory_id"] for n in range(3)
-        ],
-        schema=tables["access"].schema,
-    )  # fmt: skip
+    uses = [
+        {"memory_id": memory_id, "used_at": at + n * _LATER, "kind": "shown",
+         "audience": "everyone", "file": "made up"}
+        for memory_id in open_then["memory_id"] for n in range(3)
+    ]  # fmt: skip
     born, memories = _invented(tables, open_then, at)
-    return {
-        **tables,
-        "memory_span": pl.concat([spans, born], how="diagonal"),
-        "memory": pl.concat([tables["memory"], memories], how="diagonal"),
-        "access": pl.concat([tables["access"], uses]),
+    rows = {"memory_span": born, "memory": memories, "access": uses}
+    grown = {
+        name: pl.concat([frame, pl.DataFrame(rows[name], schema=frame.schema)])
+        for name, frame in {**tables, "memory_span": spans}.items()
+        if name in rows
     }
+    return {**tables, **grown}
+
+
+def _invented(
+    tables: Tables, open_then: pl.DataFrame, at: datetime
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Spans and memories that say word for word what is asked, like no memory of then does."""
+    known = {row["memory_id"]: row for row in tables["memory"].iter_rows(named=True)}
+    spans, memories = [], []
+    for n, text in enumerate(_asked(tables, at)):
+        if not open_then.height:
+            break
+        like = open_then.row(n % open_then.height, named=True)
+        # The id stands right behind that of its pattern, so that a tie could show.
+        name = {"memory_id": f"{like['memory_id']}~{n}", "text_hash": text_hash(text)}
+        when = at + (n % 2) * _LATER
+        spans.append({**like, **name, "event_at": when, "known_at": when, "gated": False,
+                      "told_at": None, **dict.fromkeys(_ENDS)})  # fmt: skip
+        memories.append({**known[like["memory_id"]], **name, "gist": None, "duplicate_of": None})
+    return spans, memories
+
+
+def _asked(tables: Tables, at: datetime) -> list[str]:
+    """What is asked up to an instant: by turns of a user, and by cases."""
+    mine = (pl.col("role") == "user") & (pl.col("said_at") <= at)
+    turns = tables["turn"].filter(mine).join(tables["text"], on="text_hash")["text"]
+    cases = tables["eval_case"].filter(pl.col("asked_at") <= at)["query"]
+    return sorted({*turns, *cases})
+
+
+def _untold() -> pl.Expr:
+    return pl.col("gated") & pl.col("told_at").is_null()
+
+
+def _born_later(at: datetime) -> pl.Expr:
+    return (pl.col("enters_at") >= at).fill_null(value=False)
+
+
+def _never(at: datetime) -> Iterator[pl.Expr]:
+    """Ends at or after an instant, taken back."""
+    for name in _ENDS:
+        yield pl.when(pl.col(name) >= at).then(None).otherwise(name).alias(name)
+
+
+def _dated(tables: Tables) -> Iterator[tuple[str, pl.DataFrame]]:
+    yield from ((name, tables[name]) for name in _DATED)
+
+
+def _happens(table: str, at: datetime) -> pl.Expr:
+    """Rows of a dated table that are later; a turn said at the instant asks, and stays."""
+    when = pl.col(_DATED[table])
+    return (when > at if table == "turn" else when >= at).fill_null(value=False)
+
+
+def _permuted(
+    frame: pl.DataFrame, rows: pl.Series, columns: list[str], rng: np.random.Generator
+) -> pl.DataFrame:
+    """The frame with the values of some columns moved, together, among the rows of a mask."""
+    places = rows.arg_true().to_numpy()
+    source = np.arange(frame.height)
+    source[places] = rng.permutation(places)
+    return frame.with_columns(frame[name].gather(source) for name in columns)
+
+
+def _differing(one: pl.DataFrame, other: pl.DataFrame) -> int:
+    """Rows of one of two frames that the other does not have, the larger of both counts."""
+    keys = list(one.columns)
+    missing = [
+        a.join(b, on=keys, how="anti", nulls_equal=True).height
+        for a, b in ((one, other), (other, one))
+    ]
+    return max(missing)

@@ -31,6 +31,11 @@ class ListChange:
     """Rank-biased overlap, in [0, 1]; 1 = the same list, or the start of it."""
 
     @property
+    def length(self) -> int:
+        """Ids in the list after."""
+        return self.kept + len(self.moved) + len(self.entered)
+
+    @property
     def churn(self) -> float:
         """``1 - |before and after| / max(|before|, |after|)``, in [0, 1]; two empty lists 0."""
         both = self.kept + len(self.moved)
@@ -72,6 +77,6 @@ def list_change(before: Sequence[str], after: Sequence[str], *, p: float = 0.9) 
         kept=sum(was.get(one) == rank for one, rank in now.items()),
         rbo=rbo,
     )
-    if len(change.entered) + len(moved) + change.kept != len(after):
+    if change.length != len(after):
         raise ContractError("what entered, moved and stayed must make up the list after")
     return change

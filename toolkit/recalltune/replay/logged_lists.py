@@ -16,7 +16,7 @@ from recalltune.candidates.table import QUERY_COLUMNS
 from recalltune.candidates.world import Worlds, in_scope
 from recalltune.errors import ParameterError
 
-__all__ = ["SET_ASIDE_ABOVE", "LoggedList", "WorldIds", "logged_list", "logged_queries"]
+__all__ = ["SET_ASIDE_ABOVE", "LoggedList", "WorldIds", "day_of", "logged_list", "logged_queries"]
 
 SET_ASIDE_ABOVE = 0.1
 """Share of a query's ids that cannot be replayed, above which it is compared with nothing."""
@@ -28,51 +28,63 @@ class LoggedList:
 
     ids: tuple[str, ...]
     """Best first, each once, all in the query's world."""
-    asked: int
-    """Different ids the log names."""
+    missing: frozenset[str]
+    """Ids the log names that are unknown, or outside the query's world: never to be shown."""
     not_yet: int
     """Those of them that enter their world at the query's time or later."""
     repeated: int
     """Ids the log names again; the first place counts."""
 
     @property
+    def asked(self) -> int:
+        """Different ids the log names."""
+        return len(self.ids) + len(self.missing)
+
+    @property
     def unreplayable(self) -> int:
-        """Ids that are unknown, or outside the query's world."""
-        return self.asked - len(self.ids)
+        """How many of them cannot be replayed."""
+        return len(self.missing)
 
     @property
     def set_aside(self) -> bool:
         """Whether too much is missing for a comparison."""
-        return self.unreplayable > SET_ASIDE_ABOVE * self.asked
+        return self.unreplayable / max(self.asked, 1) > SET_ASIDE_ABOVE
 
 
 class WorldIds:
     """Which ids a query may be shown, asked of some ids at a time."""
 
     def __init__(self, worlds: Worlds) -> None:
-        self._spans, self._match = worlds.spans, worlds.admit.scope_match
-        self._rows: dict[str, list[int]] = {}
-        for row, memory_id in enumerate(self._spans.frame["memory_id"].to_list()):
-            self._rows.setdefault(memory_id, []).append(row)
+        spans = worlds.spans
+        self._match = worlds.admit.scope_match
+        self._scopes = np.unique(spans.scope)
+        self._searched: dict[str | None, frozenset[str]] = {}
+        self._open: dict[str, list[tuple[str, int, int]]] = {}
+        rows = zip(
+            spans.frame["memory_id"].to_list(),
+            spans.scope.tolist(),
+            spans.enters.tolist(),
+            spans.leaves.tolist(),
+            strict=True,
+        )
+        for memory_id, scope, enters, leaves in rows:
+            self._open.setdefault(memory_id, []).append((scope, enters, leaves))
 
     def holds(self, memory_id: str, at: int, scope: str | None) -> bool:
-        """Whether the memory is in the world of a query at ``at`` in ``scope``."""
-        rows = self._in_scope(memory_id, scope)
-        spans = self._spans
-        return bool(((spans.enters[rows] < at) & (at <= spans.leaves[rows])).any())
+        """Whether the memory is in the world of a query at ``at`` in ``scope``; None = in any."""
+        return any(enters < at <= leaves for enters, leaves in self._spans(memory_id, scope))
 
     def enters_later(self, memory_id: str, at: int, scope: str | None) -> bool:
-        """Whether the memory is told in ``scope``, but at ``at`` or later."""
-        rows = self._in_scope(memory_id, scope)
-        return bool(rows.size and (self._spans.enters[rows] >= at).all())
+        """Whether the memory enters the world of ``scope``, but at ``at`` or later."""
+        spans = self._spans(memory_id, scope)
+        return bool(spans) and all(enters >= at for enters, _ in spans)
 
-    def anywhere(self, memory_id: str, at: int) -> bool:
-        """Whether the memory exists at ``at`` in any scope, for this audience."""
-        return self.holds(memory_id, at, None)
-
-    def _in_scope(self, memory_id: str, scope: str | None) -> np.ndarray:
-        rows = np.array(self._rows.get(memory_id, []), dtype=np.intp)
-        return rows[in_scope(self._spans.scope[rows], scope, self._match)]
+    def _spans(self, memory_id: str, scope: str | None) -> list[tuple[int, int]]:
+        if scope not in self._searched:
+            searched = self._scopes[in_scope(self._scopes, scope, self._match)]
+            self._searched[scope] = frozenset(searched.tolist())
+        known = self._open.get(memory_id, [])
+        return [(start, end) for where, start, end in known if where in self._searched[scope]]
 
 
 def logged_list(
@@ -83,7 +95,7 @@ def logged_list(
     kept = tuple(one for one in ids if all(world.holds(one, at, scope) for world in worlds))
     return LoggedList(
         ids=kept,
-        asked=len(ids),
+        missing=frozenset(ids).difference(kept),
         not_yet=sum(any(w.enters_later(one, at, scope) for w in worlds) for one in ids),
         repeated=len(shown) - len(ids),
     )
@@ -91,11 +103,6 @@ def logged_list(
 
 def logged_queries(log: pl.DataFrame) -> pl.DataFrame:
     """Return the dated searches of ``store.read_search_log`` with the columns of QUERY_COLUMNS.
-
-    A log names no sessions. The ``session`` of a search is its day in UTC: whatever is searched on
-    one day counts as one unit, since searches of one conversation want the same and conversations
-    of one day touch each other. A cluster too wide costs width of the interval, one too
-    narrow claims more than is known.
 
     Raises
     ------
@@ -108,17 +115,22 @@ def logged_queries(log: pl.DataFrame) -> pl.DataFrame:
     if not dated.height:
         message = f"no search can be replayed: none of {log.height:,} says when it was asked"
         raise ParameterError(message)
-    day = pl.from_epoch("asked_at", time_unit="us").dt.strftime("%Y-%m-%d")
-    return dated.select(
-        "query_id",
-        pl.col("query").alias("text"),
-        "asked_at",
-        "scope",
-        day.alias("session"),
-        pl.lit("search").alias("kind"),
-        *(
-            pl.lit(None, dtype).alias(name)
-            for name, dtype in QUERY_COLUMNS.items()
-            if name in ("profile", "top_k", "lang", "split")
-        ),
-    ).select(*QUERY_COLUMNS)
+    asked = dated.select(
+        "query_id", pl.col("query").alias("text"), "asked_at", "scope", kind=pl.lit("search")
+    )
+    unsaid = [
+        pl.lit(None, dtype).alias(name)
+        for name, dtype in QUERY_COLUMNS.items()
+        if name not in asked.columns
+    ]
+    return asked.with_columns(unsaid).select(*QUERY_COLUMNS)
+
+
+def day_of(asked_at: pl.Expr) -> pl.Expr:
+    """The day of an instant in UTC, which stands for the session of a logged search.
+
+    A log names no sessions. Whatever is searched on one day counts as one unit, since searches of
+    one conversation want the same, and conversations of one day touch each other. A cluster too
+    wide costs width of the interval; one too narrow claims more than is known.
+    """
+    return pl.from_epoch(asked_at, time_unit="us").dt.strftime("%Y-%m-%d")

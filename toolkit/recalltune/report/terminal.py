@@ -31,6 +31,7 @@ __all__ = [
     "interval",
     "look_lines",
     "notice_lines",
+    "paragraph",
     "table_lines",
     "untrusted_lines",
 ]
@@ -121,23 +122,24 @@ def import_lines(report: ImportReport) -> list[str]:
     ):
         if frame.height:
             told = ", ".join(f"{kind} {count:,}" for kind, count in frame.iter_rows())
-            lines += ["", *_paragraph(f"{head}: {told}")]
+            lines += ["", *paragraph(f"{head}: {told}")]
     lines += [""] if report.notices else []
     for notice in report.notices:
         first = report.first_in.get(notice)
         told = f"- {notice}" + (f" (first in {first})" if first else "")
-        lines += _paragraph(plain(told, columns=40 * _COLUMNS))
+        lines += paragraph(plain(told, columns=40 * _COLUMNS))
     return lines
 
 
-def _paragraph(text: str) -> list[str]:
+def paragraph(text: str) -> list[str]:
+    """Wrap a text; lines after the first are indented."""
     first, *rest = _wrapped(text, _COLUMNS)
     return [first.strip(), *rest]
 
 
 def copy_lines(found: NearDuplicates) -> list[str]:
     """Say what a search for near copies found."""
-    return _paragraph(
+    return paragraph(
         f"near copies: {len(found.pairs):,} of {found.compared:,} memories repeat an earlier one "
         f"and are hidden behind it; {found.kept_apart:,} look alike and differ in a number, a date "
         "or a negation: kept"
@@ -149,9 +151,9 @@ def finding_lines(found: Iterable[Finding]) -> list[str]:
     ranks = {"problem": 0, "note": 1, "ok": 2}
     lines = []
     for finding in sorted(found, key=lambda finding: ranks[finding.verdict]):
-        lines += _paragraph(plain(f"{finding.verdict}: {finding.what}", columns=4 * _COLUMNS))
+        lines += paragraph(plain(f"{finding.verdict}: {finding.what}", columns=4 * _COLUMNS))
         if finding.remedy:
-            lines += [f"    -> {line}" for line in _paragraph(finding.remedy)]
+            lines += [f"    -> {line}" for line in paragraph(finding.remedy)]
     return lines
 
 
@@ -159,7 +161,7 @@ def notice_lines(notices: Iterable[str]) -> list[str]:
     """Say what of a config cannot work as it stands."""
     lines = []
     for told in notices:
-        lines += _paragraph(f"notice: {told}")
+        lines += paragraph(f"notice: {told}")
     return lines
 
 

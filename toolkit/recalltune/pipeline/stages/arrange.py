@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from pydantic import Field, model_validator
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ContractError
+from recalltune.pipeline.losses import Losses, places_in
 from recalltune.pipeline.stage import Affine, ListStage, Places, State, compact
 from recalltune.rank.diversity import cosine_matrix, defer_batch, jaccard, mmr_batch
 from recalltune.rank.quota import select
+from recalltune.rank.refusals import refusals
 
 __all__ = ["Defer", "Diversify", "Select", "keep_similarity"]
 
@@ -155,6 +157,8 @@ class Defer(ListStage):
 class Select(ListStage):
     """Fill top_k places: floors first, then by rank under caps, all within the token budget."""
 
+    loses: ClassVar[str] = "limit"
+
     kind: Literal["select"] = "select"
     top_k: int = Field(default=10, ge=1, le=1_000)
     """>= 1. Places in the list."""
@@ -199,10 +203,8 @@ class Select(ListStage):
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Shorten each list."""
         del operands
-        layers = candidates.codes["layer"]
         layer = candidates.feature("layer")
-        floors = np.array([self.floors.get(name, 0) for name in layers], dtype=np.int64)
-        caps = np.array([self.caps.get(name, -1) for name in layers], dtype=np.int64)
+        floors, caps = self._limits(candidates)
         if self.budget_tokens is None and state.order is None:
             return state.showing(Places(self.top_k, layer, floors, caps))
         order = state.listed()
@@ -216,3 +218,35 @@ class Select(ListStage):
             packer=self.packer,
         )
         return state.then(order=compact(np.where(selection.picked, order, -1))[:, : self.top_k])
+
+    def losses(
+        self,
+        before: State,
+        candidates: Candidates,
+        query: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> Losses:
+        """Return what was in each row's way: size, a cap, a floor, the places or the budget."""
+        asked, lane = np.unique(query, return_inverse=True)
+        whole = before.ordered() if before.order is None else before.listed()
+        order = whole[asked]
+        at = np.maximum(order, 0)
+        floors, caps = self._limits(candidates)
+        found = refusals(
+            np.where(order >= 0, np.take_along_axis(candidates.feature("layer")[asked], at, 1), -1),
+            np.take_along_axis(candidates.feature("tokens")[asked], at, 1).astype(np.int64),
+            top_k=self.top_k,
+            floors=floors,
+            caps=caps,
+            budget_tokens=self.budget_tokens,
+            packer=self.packer,
+        )
+        place = places_in(order, lane, column)
+        return Losses.refused(found, order, lane, place, unit="tokens")
+
+    def _limits(self, candidates: Candidates) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Floors and caps of the layers there are; a cap of -1 is none."""
+        layers = candidates.codes["layer"]
+        floors = np.array([self.floors.get(name, 0) for name in layers], dtype=np.int64)
+        caps = np.array([self.caps.get(name, -1) for name in layers], dtype=np.int64)
+        return floors, caps

@@ -229,7 +229,7 @@ class Decay(ScoreStage):
         if self.family == "none":
             return Affine()
         ages = candidates.feature("age_days")
-        fading = ~np.isnan(ages) & ~self._exempt(candidates)
+        fading = self.fading(candidates)
         weight = np.ones_like(ages)
         weight[fading] = self.weight(ages[fading], self._days_of(candidates)[fading])
         return Affine(weight)
@@ -241,9 +241,18 @@ class Decay(ScoreStage):
         least = self.floor + (1 - self.floor) * (0.5 if self.family == "half_floor" else 0.0)
         return affine_bounds((low, high), scale=(least, 1.0))
 
+    def fading(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Return shape (Q, C), True where a memory has an event time and no exemption."""
+        dated: NDArray[np.bool_] = ~np.isnan(candidates.feature("age_days"))
+        return dated & ~self._exempt(candidates)
+
+    def unused_days(self, candidates: Candidates) -> Floats:
+        """Return shape (Q, C): the days of each candidate by its layer, before any use."""
+        return by_code(candidates, "layer", self.layer_days, other=self.days)
+
     def _days_of(self, candidates: Candidates) -> Floats:
         """Shape (Q, C): the days of each candidate, by its layer and as use has stretched them."""
-        days = by_code(candidates, "layer", self.layer_days, other=self.days)
+        days = self.unused_days(candidates)
         if not self.reinforcement:
             return days
         return reinforced_half_life(

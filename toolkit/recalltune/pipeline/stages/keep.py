@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ __all__ = ["Threshold"]
 
 class Threshold(FilterStage):
     """Keep rows whose score reaches min_score, on the scale the stages before it produced."""
+
+    loses: ClassVar[str] = "threshold"
 
     kind: Literal["threshold"] = "threshold"
     min_score: float = Field(default=0.0, ge=0)

@@ -5,13 +5,14 @@ In: a list and its scores. Out: the list of the eligible; the cut to its length 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from recalltune.candidates.table import Candidates
+from recalltune.pipeline.losses import Losses
 from recalltune.pipeline.stage import Affine, FilterStage, State
 from recalltune.pipeline.stages.openclaw import found_by, hybrid, vector_score
 
@@ -25,6 +26,8 @@ class OpenClawMinimum(FilterStage):
     did not, behind all others, so that they can only fill places that would stay empty. A query
     without one keeps every row the keyword arm found that reaches relaxed_score.
     """
+
+    loses: ClassVar[str] = "threshold"
 
     kind: Literal["openclaw_minimum"] = "openclaw_minimum"
     min_score: float = Field(default=0.35, ge=0, le=1)
@@ -58,6 +61,22 @@ class OpenClawMinimum(FilterStage):
         rescued = spare if self.fill_up and hybrid(candidates) else np.zeros_like(spare)
         fallback = by_words & (state.score >= self.relaxed_score) & self.relaxed
         return strict | np.where(some, rescued, fallback)
+
+    def losses(
+        self,
+        before: State,
+        candidates: Candidates,
+        query: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> Losses:
+        """Return by how much each row misses the minimum that was asked of it."""
+        strict = (before.score >= self.min_score) & before.alive
+        some: NDArray[np.bool_] = np.any(strict, axis=1)
+        by_words = found_by(candidates, "lexical")[query, column]
+        spared = self.relaxed & by_words & ~some[query]
+        asked = np.where(spared, self.relaxed_score, self.min_score)
+        missing = asked - before.score[query, column]
+        return Losses.of(self.loses, query.size, margin=missing, unit="score")
 
     def apply(self, state: State, candidates: Candidates, operands: Affine | None = None) -> State:
         """Drop the rest, and put what was added behind what reaches the minimum."""

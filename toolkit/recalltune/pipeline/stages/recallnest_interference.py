@@ -9,12 +9,15 @@ import math
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.bounds import affine_bounds
+from recalltune.pipeline.losses import Losses, places_in
 from recalltune.pipeline.stage import Affine, ListStage, State
 from recalltune.pipeline.stages.arrange import pool_similarity
+from recalltune.rank.interference import Interference as Found
 from recalltune.rank.interference import interfere
 
 __all__ = ["Interference"]
@@ -56,18 +59,8 @@ class Interference(ListStage):
         """Rearrange each list, lower the scores of the superfluous, drop the weak if asked to."""
         del operands
         order = state.listed()
-        at = np.maximum(order, 0)
-        found = interfere(
-            np.take_along_axis(state.score, at, axis=1),
-            pool_similarity(candidates, at, self.similarity),
-            order >= 0,
-            threshold=self.threshold,
-            ratio=self.ratio,
-            cluster_size=self.cluster_size,
-            crowded_factor=self.crowded_factor,
-            drop_weaker=self.drop_weaker,
-            min_rows=self.min_rows,
-        )
+        alike = pool_similarity(candidates, np.maximum(order, 0), self.similarity)
+        found = self._found(state.score, order, alike)
         factor, alive = np.ones_like(state.score), state.alive.copy()
         query, place = np.nonzero(order >= 0)
         column = order[query, place]
@@ -78,4 +71,42 @@ class Interference(ListStage):
             score=state.score * factor,
             alive=alive,
             order=np.where(found.order >= 0, moved, -1),
+        )
+
+    def losses(
+        self,
+        before: State,
+        candidates: Candidates,
+        query: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> Losses:
+        """Return which stronger row each one resembles, and how much more than it may."""
+        asked, lane = np.unique(query, return_inverse=True)
+        order = before.listed()[asked]
+        part = candidates.take(asked.tolist())
+        alike = pool_similarity(part, np.maximum(order, 0), self.similarity)
+        found = self._found(before.score[asked], order, alike)
+        place = places_in(order, lane, column)
+        stronger = found.beside[lane, place]
+        return Losses.of(
+            self.loses,
+            query.size,
+            margin=alike[lane, place, stronger] - self.threshold,
+            unit="similarity",
+            by=order[lane, stronger],
+        )
+
+    def _found(
+        self, score: NDArray[np.float64], order: NDArray[np.intp], alike: NDArray[np.float64]
+    ) -> Found:
+        return interfere(
+            np.take_along_axis(score, np.maximum(order, 0), axis=1),
+            alike,
+            order >= 0,
+            threshold=self.threshold,
+            ratio=self.ratio,
+            cluster_size=self.cluster_size,
+            crowded_factor=self.crowded_factor,
+            drop_weaker=self.drop_weaker,
+            min_rows=self.min_rows,
         )

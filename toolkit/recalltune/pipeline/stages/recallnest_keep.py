@@ -5,13 +5,15 @@ In: candidates and a state. Out: fewer rows, or the same list in another order.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
 from recalltune.candidates.table import Candidates
+from recalltune.pipeline.losses import Losses
 from recalltune.pipeline.stage import Affine, FilterStage, ListStage, State
 from recalltune.pipeline.stages.weigh import by_code
 from recalltune.rank.order import round_significant
@@ -29,6 +31,7 @@ __all__ = [
 
 CATEGORIES = ("profile", "preferences", "entities", "events", "cases", "patterns")
 """The categories with a minimum of their own."""
+_DAY_US = 86_400_000_000
 
 
 def count_words(text: str) -> int:
@@ -52,6 +55,8 @@ def short_queries(candidates: Candidates, short_words: int) -> NDArray[np.bool_]
 class Active(FilterStage):
     """Drop what was superseded or retracted before the query's time."""
 
+    loses: ClassVar[str] = "status"
+
     kind: Literal["active"] = "active"
     superseded: Literal["hide", "show"] = "hide"
     """hide: drop entries that another one has replaced."""
@@ -66,9 +71,28 @@ class Active(FilterStage):
                 dropped |= candidates.feature(name) > 0
         return ~dropped
 
+    def losses(
+        self,
+        before: State,
+        candidates: Candidates,
+        query: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> Losses:
+        """Return how long each row has been hidden; NaN where the table has no times."""
+        asked = candidates.queries["asked_at"].to_numpy()[query]
+        span, days = candidates.span[query, column], np.full(query.size, np.nan)
+        for name in ("superseded", "retracted"):
+            if getattr(self, name) == "hide" and f"{name}_at" in candidates.spans.columns:
+                known = candidates.spans[f"{name}_at"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+                since = (asked - known[span]) / _DAY_US
+                days = np.fmax(days, np.where(since > 0, since, np.nan))
+        return Losses.of(self.loses, query.size, margin=days, unit="days")
+
 
 class CategoryMinimum(FilterStage):
     """Keep rows whose score reaches the minimum of their category; lower for short queries."""
+
+    loses: ClassVar[str] = "threshold"
 
     kind: Literal["category_minimum"] = "category_minimum"
     profile: float = Field(default=0.25, ge=0, le=1)
@@ -118,6 +142,8 @@ class CategoryMinimum(FilterStage):
 
 class SimilarityMinimum(FilterStage):
     """Keep rows whose similarity, the score the fusion gave, reaches a minimum."""
+
+    loses: ClassVar[str] = "threshold"
 
     kind: Literal["similarity_minimum"] = "similarity_minimum"
     min_score: float = Field(default=0.3, ge=0, le=1)

@@ -6,7 +6,7 @@ production may call instead is not modelled: without its key it does this.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from pydantic import Field
 
 from recalltune.candidates.table import Candidates
 from recalltune.pipeline.bounds import affine_bounds
+from recalltune.pipeline.losses import Losses, places_in
 from recalltune.pipeline.stage import Affine, FilterStage, ScoreStage, State
 from recalltune.pipeline.stages.recallnest import UNIT
 
@@ -22,6 +23,8 @@ __all__ = ["LightRerank", "RerankPool"]
 
 class RerankPool(FilterStage):
     """Keep the best rows of each query; only these are reranked and go on."""
+
+    loses: ClassVar[str] = "pool"
 
     kind: Literal["rerank_pool"] = "rerank_pool"
     rows: int = Field(default=20, ge=1, le=10_000)
@@ -34,6 +37,22 @@ class RerankPool(FilterStage):
         query, place = np.nonzero(best >= 0)
         kept[query, best[query, place]] = True
         return kept
+
+    def losses(
+        self,
+        before: State,
+        candidates: Candidates,
+        query: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> Losses:
+        """Return how many places below the last row of the pool each row stood."""
+        del candidates
+        order = before.listed()
+        behind = places_in(order, query, column) + 1 - self.rows
+        last = order[query, self.rows - 1]
+        return Losses.of(
+            self.loses, query.size, margin=behind.astype(np.float64), unit="places", by=last
+        )
 
 
 class LightRerank(ScoreStage):

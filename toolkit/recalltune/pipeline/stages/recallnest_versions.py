@@ -13,6 +13,7 @@ from pydantic import Field
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError, nearest
+from recalltune.pipeline.losses import Losses
 from recalltune.pipeline.stage import FilterStage, State
 from recalltune.rank.versions import best_versions, version_rank
 
@@ -69,3 +70,21 @@ class BestVersion(FilterStage):
         query, place = np.nonzero((order >= 0) & ~best)
         kept[query, order[query, place]] = False
         return kept
+
+    def losses(
+        self,
+        before: State,
+        candidates: Candidates,
+        query: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> Losses:
+        """Return which version each row stood behind, and how much more that one counts."""
+        order, rank, code = before.listed(), self.rank(candidates), candidates.feature(self.by)
+        ours = (code[query] == code[query, column][:, np.newaxis]) & before.alive[query]
+        # Of equals the one that stands first is kept; a stable maximum along the list finds it.
+        along = np.maximum(order[query], 0)
+        mine = np.take_along_axis(ours, along, axis=1) & (order[query] >= 0)
+        worth = np.where(mine, np.take_along_axis(rank[query], along, axis=1), -np.inf)
+        best = order[query, worth.argmax(axis=1)]
+        more = rank[query, best] - rank[query, column]
+        return Losses.of(self.loses, query.size, margin=more, unit="worth", by=best)
