@@ -282,9 +282,12 @@ def test_the_search_log_shows_only_what_could_be_shown(
     searches = [json.loads(line) for line in lines]
     assert len(searches) >= 60
     assert len({search["query_id"] for search in searches}) == len(searches)
+    # To some questions production shows nothing: trivial ones, and those no memory is near to.
+    assert sum(not search["shown"] for search in searches) == 6
     for search in searches:
-        assert len(search["shown"]) == len(search["scores"]) > 0
-        assert search["scores"] == sorted(search["scores"], reverse=True)
+        assert len(search["shown"]) == len(search["scores"]) <= 8
+        # Production's variety moves rows of a list and leaves their scores.
+        assert all(0.0 < score <= 1.0 for score in search["scores"])
         for id_ in search["shown"]:
             memory = memories[id_]
             assert memory["told"]
@@ -406,7 +409,7 @@ def test_the_importers_read_every_memory_with_its_text_time_and_telling(
 ) -> None:
     with demo.reading() as con:
         rows = con.sql(
-            "SELECT memory_id, layer, memory_span.scope, text, event_at, gated, told_at "
+            "SELECT memory_id, memory.layer, memory_span.scope, text, event_at, gated, told_at "
             "FROM memory_span JOIN memory USING (memory_id) "
             "JOIN text ON text.text_hash = memory_span.text_hash ORDER BY memory_id"
         ).fetchall()
