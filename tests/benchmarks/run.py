@@ -34,6 +34,7 @@ from benchmarks import (  # noqa: E402
     lexical,
     machine,
     measuring,
+    reinforcing,
     rows,
 )
 
@@ -46,6 +47,7 @@ WORKLOADS: dict[str, Callable[..., list[rows.Row]]] = {
     "rrf": fusing.bench,
     "as-of": as_of.bench,
     "import": importing.bench,
+    "reinforce": reinforcing.bench,
 }
 PEERS = ("numpy", "numba", "bm25s", "ranx", "ir-measures", "orjson")
 

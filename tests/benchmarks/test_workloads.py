@@ -7,7 +7,16 @@ import hashlib
 import numpy as np
 import pytest
 
-from benchmarks import diversity, fusing, grid_places, grid_sweep, lexical, measuring, text_data
+from benchmarks import (
+    diversity,
+    fusing,
+    grid_places,
+    grid_sweep,
+    lexical,
+    measuring,
+    reinforcing,
+    text_data,
+)
 from benchmarks.grid_data import as_config, candidate_table, settings
 from recalltune.candidates.table import Candidates
 from recalltune.rank.bm25 import PostingIndex
@@ -118,3 +127,10 @@ def test_the_gate_of_bm25_refuses_other_scores():
 
     with pytest.raises(AssertionError):
         lexical.gate(PostingIndex.build(docs), wrong, text_data.queries(docs, 5))
+
+
+@pytest.mark.slow
+def test_reinforced_walks_show_the_same_lists_on_every_path():
+    pytest.importorskip("numba")
+    table = reinforcing.table(200, queries=40, width=30, skew=1.0)
+    reinforcing.gate(table, reinforcing.configs((0.5, 4.0), top_k=4))

@@ -57,9 +57,12 @@ def test_one_grey_line_stands_for_all_configs_that_agree_without_use(demos: dict
 def test_frames_that_cannot_be_drawn_are_refused(
     demos: dict[str, Any], change: dict[str, pl.Expr], said: str
 ) -> None:
+    frame = demos["exposure_share"].frame
+    changed = (frame.unique("step") if "config" in change else frame).with_columns(**change)
     with pytest.raises(ParameterError, match=said):
-        frame = demos["exposure_share"].frame.unique("step") if "config" in change else None
-        whole = demos["exposure_share"].frame if frame is None else frame
-        charts.exposure_share(whole.with_columns(**change))
-    with pytest.raises(ParameterError, match="measure must be one of"):
+        charts.exposure_share(changed)
+
+
+def test_an_unknown_measure_is_refused_by_name(demos: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="measure must be one of gini"):
         charts.exposure_share(demos["exposure_share"].frame, measure="share")  # type: ignore[arg-type]

@@ -18,6 +18,8 @@ GUIDES = [
     pytest.param("tune-your-own-data", marks=pytest.mark.stress),
     # Starts the embedding model and tries some hundred settings.
     pytest.param("find-dead-knobs", marks=pytest.mark.stress),
+    # Starts the embedding model three times.
+    pytest.param("replay-a-transcript", marks=pytest.mark.stress),
     "export-to-recallnest",
     "add-a-transcript-format",
 ]
@@ -64,7 +66,14 @@ def test_the_shell_lines_of_a_guide_work_one_after_another(root, tmp_path, guide
         assert (tmp_path / "config.json").read_bytes() == before, "undo puts the bytes back"
 
 
-@pytest.mark.parametrize("guide", ["add-a-stage", "add-a-transcript-format"])
+@pytest.mark.parametrize(
+    "guide",
+    [
+        "add-a-stage",
+        "add-a-transcript-format",
+        pytest.param("replay-a-transcript", marks=pytest.mark.slow),
+    ],
+)
 def test_the_code_of_a_guide_passes_its_own_test(root, tmp_path, monkeypatch, guide):
     # One module, as a reader would have it: definitions first, its test below.
     name = guide.replace("-", "_")

@@ -81,9 +81,8 @@ def test_one_expected_term_suffices_and_no_forbidden_one_may_occur() -> None:
     texts = ("Likes GREEN tea", "lives in Oslo")
     said = {"expectContentAny": ["coffee", "green"], "forbid": ["Bergen"]}
     assert judge({}, texts=texts, **said).passed is True
-    assert judge({}, texts=texts, expectContentAny=["coffee"]).reason == (
-        "no expected term shown: coffee"
-    )
+    # Which one is not said: it may be the word of a memory that nobody was told.
+    assert judge({}, texts=texts, expectContentAny=["coffee"]).reason == "no expected term shown"
     assert judge({}, texts=texts, forbid=["oslo"]).reason == "forbidden term shown: oslo"
 
 

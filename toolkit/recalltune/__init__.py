@@ -23,6 +23,7 @@ from recalltune.pipeline.explain import explain
 from recalltune.pipeline.present import present
 from recalltune.production.export import export
 from recalltune.replay.fates import fates
+from recalltune.replay.proof import prove_no_leak
 from recalltune.replay.reinforce import AccessRule, Reinforced, reinforce
 from recalltune.replay.search_log import replay_search_log
 from recalltune.replay.steps import replay, save_replay
@@ -74,6 +75,7 @@ __all__ = [
     "present",
     "preset",
     "preset_names",
+    "prove_no_leak",
     "rank",
     "record_evaluation",
     "record_look",

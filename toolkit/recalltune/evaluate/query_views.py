@@ -8,7 +8,7 @@ named nowhere: `withheld_targets` counts it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
 from recalltune.evaluate.judged import judge
-from recalltune.evaluate.run import Evaluation
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.explain import explain
 from recalltune.pipeline.run import check_setup, profile_groups, steps, with_profile
 
 __all__ = [
+    "Listing",
     "flow",
     "listed",
     "loss_stages",
@@ -36,9 +36,23 @@ __all__ = [
 MOST_MEMORIES = 12
 
 
+class Listing(Protocol):
+    """A run that has lists: an evaluation, or a replay."""
+
+    @property
+    def config(self) -> RankingConfig:
+        """What it ranked with."""
+        ...
+
+    @property
+    def hits(self) -> pl.DataFrame:
+        """query_id, rank, memory_id, score, layer, superseded, tokens."""
+        ...
+
+
 def flow(
     candidates: Candidates,
-    results: Mapping[str, Evaluation],
+    results: Mapping[str, Listing],
     query_id: str,
     *,
     most: int = MOST_MEMORIES,
@@ -148,7 +162,7 @@ def memories_then(
     return found
 
 
-def listed(candidates: Candidates, run: Evaluation, query_id: str) -> pl.DataFrame:
+def listed(candidates: Candidates, run: Listing, query_id: str) -> pl.DataFrame:
     """The list one query is shown: rank, memory_id, text, layer, score, tokens, role, event_at."""
     wanted = _wanted(candidates, query_id)
     avoided = _labelled(candidates, query_id, "hard_negative", exists=True)
@@ -172,7 +186,7 @@ def listed(candidates: Candidates, run: Evaluation, query_id: str) -> pl.DataFra
     return pl.DataFrame(rows, schema=_LISTED)
 
 
-def rival(candidates: Candidates, run: Evaluation, query_id: str) -> tuple[str, str] | None:
+def rival(candidates: Candidates, run: Listing, query_id: str) -> tuple[str, str] | None:
     """Return the best ranked target of a query and the best other memory above it, if any.
 
     Without another memory above, the one directly below stands in; None where the query has no

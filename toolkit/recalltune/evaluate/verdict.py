@@ -211,7 +211,8 @@ def strict_verdict(
         *_target_reasons(parts, ids, places, labels, depth),
         *_hard_negative_reasons(ids, places, labels, top),
         *([] if parts.order[0] else [f"expected order broken: {_order_seen(ids, places, labels)}"]),
-        *([] if parts.content[0] else [f"no expected term shown: {', '.join(wanted)}"]),
+        # Not which: the case may expect the words of a memory that nobody was told.
+        *([] if parts.content[0] else ["no expected term shown"]),
         *(f"forbidden term shown: {term}" for term in said),
         *([] if parts.nothing[0] else [f"{len(shown_texts)} shown, none expected"]),
     ]

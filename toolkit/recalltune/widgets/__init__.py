@@ -7,7 +7,7 @@ in it.
 
 from __future__ import annotations
 
-from recalltune.widgets.bench import Bench, demo_bench
+from recalltune.widgets.bench import Bench, corpus_folder, demo_bench
 from recalltune.widgets.companions import Shelf, companion_shelf
 from recalltune.widgets.controls import Control
 from recalltune.widgets.fading import (
@@ -33,6 +33,15 @@ from recalltune.widgets.fusion_configs import (
     with_fusion,
     word_searches,
 )
+from recalltune.widgets.gates import (
+    blocks_beside,
+    gate_claim,
+    gate_table,
+    joined_pairs,
+    marked_block,
+    paths_table,
+    spending,
+)
 from recalltune.widgets.grids import ListGrid
 from recalltune.widgets.looks import answer, asked_span, import_table, moment, question, replaced
 from recalltune.widgets.model import EXPLORER_METRICS, Explorer
@@ -53,8 +62,19 @@ from recalltune.widgets.readiness import (
     readiness,
 )
 from recalltune.widgets.reading import chart_stamp, reading_list, stamp
+from recalltune.widgets.replaying import (
+    Agreement,
+    agreement,
+    churn_table,
+    flattered,
+    ledger_table,
+    most_flattered,
+    proof_table,
+    turns_as_read,
+)
 from recalltune.widgets.score_scales import arm_scores, rank_curves, rank_steps
 from recalltune.widgets.snapshot import Snapshot
+from recalltune.widgets.step_slider import StepSlider, StepSnapshot, step_slider
 from recalltune.widgets.tables import Table
 from recalltune.widgets.variety import (
     SIZES,
@@ -70,6 +90,7 @@ from recalltune.widgets.variety import (
 __all__ = [
     "EXPLORER_METRICS",
     "SIZES",
+    "Agreement",
     "Bench",
     "Control",
     "Explorer",
@@ -78,38 +99,53 @@ __all__ = [
     "Readiness",
     "Shelf",
     "Snapshot",
+    "StepSlider",
+    "StepSnapshot",
     "Table",
+    "agreement",
     "answer",
     "arm_scores",
     "arms_alone",
     "asked_span",
+    "blocks_beside",
     "boosted",
     "by_language",
     "by_target_layer",
     "case_matrix",
     "chart_stamp",
+    "churn_table",
     "companion_shelf",
+    "corpus_folder",
     "curves",
     "dead_knobs",
     "demo_bench",
     "dropped",
     "evidence_ages",
     "explorer",
+    "flattered",
     "flooding",
     "fused_elsewhere",
     "fusions",
+    "gate_claim",
+    "gate_table",
     "half_life_names",
     "import_table",
     "importance_grid",
+    "joined_pairs",
     "layer_shares",
     "layer_verdicts",
+    "ledger_table",
     "lengths",
     "likeness",
+    "marked_block",
     "mixed_question",
     "mmr_steps",
     "moment",
+    "most_flattered",
     "most_flooded",
     "optimism",
+    "paths_table",
+    "proof_table",
     "question",
     "rank_curves",
     "rank_steps",
@@ -119,8 +155,11 @@ __all__ = [
     "replaced",
     "shape_curves",
     "some_rounds",
+    "spending",
     "stamp",
+    "step_slider",
     "tier_curves",
+    "turns_as_read",
     "weighted",
     "with_deferral",
     "with_fusion",

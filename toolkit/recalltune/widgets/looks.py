@@ -14,8 +14,7 @@ import polars as pl
 
 from recalltune.candidates.table import Candidates
 from recalltune.candidates.world import DAY_US, SpanTable, Worlds
-from recalltune.evaluate.query_views import listed, memories_then
-from recalltune.evaluate.run import Evaluation
+from recalltune.evaluate.query_views import Listing, listed, memories_then
 from recalltune.evaluate.views import targets
 from recalltune.ingest import ImportReport
 from recalltune.pipeline.config import RankingConfig
@@ -109,7 +108,7 @@ def question(candidates: Candidates, query_id: str) -> str:
 
 def answer(
     candidates: Candidates,
-    run: Evaluation,
+    run: Listing,
     query_id: str,
     *,
     gloss: Mapping[str, str] | None = None,
