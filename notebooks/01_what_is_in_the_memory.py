@@ -28,7 +28,7 @@
 import os
 
 import recalltune as rt
-from recalltune.evaluate.query_views import loss_stages
+from recalltune.replay.fate_views import loss_account
 from recalltune.evaluate.views import layers_over_time
 
 mode = rt.charts.setup()
@@ -134,7 +134,7 @@ rt.charts.profile(
 
 # %%
 rt.charts.loss_stages(
-    loss_stages(tuning, DEEP),
+    loss_account(rt.fates(tuning, DEEP), DEEP),
     cases=tuning.queries.height,
     detail="A list so long that ranking hardly matters: the ceiling.",
     stamp=rt.widgets.chart_stamp(cases, DEEP),

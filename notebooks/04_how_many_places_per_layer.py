@@ -30,7 +30,7 @@ import os
 import polars as pl
 
 import recalltune as rt
-from recalltune.evaluate.query_views import loss_stages
+from recalltune.replay.fate_views import loss_account
 from recalltune.evaluate.views import flips
 from recalltune.report.pictures import measure_of
 from recalltune.sweep.views import binding, frontier, line, surface
@@ -81,11 +81,12 @@ rt.charts.preset_dots(
 # hollow dot lies far to the right takes places that others need; far to the left, it is starved.
 
 # %%
-kept = loss_stages(cases, BASE)
+kept = loss_account(rt.fates(cases, BASE), BASE)
 rt.charts.loss_stages(kept, cases=cases.queries.height, detail="Today's config.", stamp=stamp)
 
 # %%
-kept, detail = loss_stages(cases, PLACES), "With a floor for project and a cap for log."
+kept = loss_account(rt.fates(cases, PLACES), PLACES)
+detail = "With a floor for project and a cap for log."
 rt.charts.loss_stages(kept, cases=cases.queries.height, detail=detail, stamp=placed)
 
 # %% [markdown]

@@ -17,7 +17,6 @@ from recalltune.evaluate.paired import mean_of, paired
 from recalltune.evaluate.query_views import (
     flow,
     listed,
-    loss_stages,
     memories_then,
     rival,
     waterfall,
@@ -35,6 +34,8 @@ from recalltune.evaluate.views import (
 )
 from recalltune.pipeline.address import set_many
 from recalltune.pipeline.explain import explain
+from recalltune.replay.fate_views import loss_account
+from recalltune.replay.fates import fates
 from recalltune.sweep.choose import difference
 
 
@@ -308,14 +309,18 @@ def test_the_waterfall_ends_where_explain_ends(story):
 
 
 def test_lost_targets_balance_and_the_rest_is_what_is_shown(story, pair):
-    frame = loss_stages(story.candidates, story.default.config)
-    alive, lost = frame["alive"].to_list(), frame["lost"].to_list()
+    config = story.default.config
+    frame = loss_account(fates(story.candidates, config), config)
+    last = frame.group_by("step", maintain_order=True).agg(
+        pl.col("alive").last(), pl.col("lost").sum()
+    )
+    alive, lost = last["alive"].to_list(), last["lost"].to_list()
     assert all(alive[at] - lost[at + 1] == alive[at + 1] for at in range(len(alive) - 1))
     pairs = targets(story.candidates).select("query_id", "memory_id")
     assert alive[-1] == pair[0].hits.join(pairs, on=["query_id", "memory_id"], how="semi").height
     assert lost[-1] > 0
-    more = set_many(story.default.config, {"select.top_k": 200})
-    assert loss_stages(story.candidates, more)["lost"][-1] == 0
+    more = set_many(config, {"select.top_k": 200})
+    assert loss_account(fates(story.candidates, more), more)["lost"][-1] == 0
 
 
 def test_names_of_metrics_read_as_people_write_them():

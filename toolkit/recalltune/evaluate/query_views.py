@@ -7,25 +7,20 @@ named nowhere: `withheld_targets` counts it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
-from recalltune.evaluate.judged import judge
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.explain import explain
-from recalltune.pipeline.run import check_setup, profile_groups, steps, with_profile
 
 __all__ = [
     "Listing",
     "flow",
     "listed",
-    "loss_stages",
     "memories_then",
     "rival",
     "waterfall",
@@ -281,70 +276,6 @@ def waterfall(
             }
         )
     return pl.DataFrame(rows, schema=_WATERFALL)
-
-
-def loss_stages(candidates: Candidates, config: RankingConfig) -> pl.DataFrame:
-    """How many targets are still there after each step, and where each lost one went.
-
-    A target counts at the first step that loses it: it did not exist yet (world), no arm proposed
-    it (arms), or a stage took it out of the list.
-
-    Returns
-    -------
-    pl.DataFrame
-        step, stage, alive, lost, reason; the last row's ``alive`` is what is shown.
-    """
-    check_setup(candidates, config)
-    judged = judge(candidates)
-    goal = judged.labels.gains > 0
-    slots, total = judged.slots, int(goal.sum())
-    not_yet = candidates.labels.filter((pl.col("role") == "target") & ~pl.col("exists")).height
-    rows = [
-        {"step": 0, "stage": "world", "alive": total, "lost": not_yet,
-         "reason": "not known, gone or not told when asked"},
-    ]  # fmt: skip
-    left = goal & slots.present
-    rows.append(
-        {"step": 1, "stage": "arms", "alive": int(left.sum()), "lost": total - int(left.sum()),
-         "reason": "no arm proposed it"},
-    )  # fmt: skip
-    for step, (name, kind, listed_columns) in enumerate(_lists(candidates, config), start=2):
-        stays = left & (listed_columns[slots.query] == slots.column[:, None]).any(axis=1)
-        rows.append(
-            {"step": step, "stage": name, "alive": int(stays.sum()),
-             "lost": int(left.sum() - stays.sum()), "reason": _reason(kind)},
-        )  # fmt: skip
-        left = stays
-    return pl.DataFrame(rows, schema=_LOSS)
-
-
-def _lists(
-    candidates: Candidates, config: RankingConfig
-) -> Iterator[tuple[str, str, NDArray[np.intp]]]:
-    """The list after every stage that can lose a row, all profiles of the cases together."""
-    parts = [
-        (rows, list(steps(candidates.take(rows), with_profile(config, profile))))
-        for profile, rows in profile_groups(candidates, config).items()
-    ]
-    for at, stage in enumerate(config.stages):
-        if stage.form == "score":
-            continue
-        lists = [(rows, walked[at][2].listed()) for rows, walked in parts]
-        width = max(part.shape[1] for _, part in lists)
-        columns = np.full((candidates.queries.height, width), -1, dtype=np.intp)
-        for rows, part in lists:
-            columns[np.asarray(rows, dtype=np.intp), : part.shape[1]] = part
-        yield stage.name, stage.kind, columns
-
-
-def _reason(kind: str) -> str:
-    return {
-        "active": "superseded or retracted when asked",
-        "category_minimum": "score under the minimum of its category",
-        "source_diversity": "its source had its places",
-        "select": "below the last place",
-        "threshold": "score under the minimum",
-    }.get(kind, "taken out of the list")
 
 
 def _wanted(candidates: Candidates, query_id: str) -> list[str]:

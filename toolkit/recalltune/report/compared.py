@@ -30,7 +30,7 @@ COUNTED = {
     "evergreen_memories": "memories in files that never fade",
     "percent_of_memories_evergreen": "their share, in percent",
     "zero_vectors": "memories without a direction: the dense arm never proposes them",
-    "store_statistics": "questions whose words are counted over other scopes too, as the store does",
+    "store_statistics": "questions whose words are counted over other scopes too",
     "in_prompt": "memories left out because the prompt holds them already",
     "abstained_queries": "questions without a direction: lexical only",
     "wordless_queries": "questions without a word: the lexical arm proposes nothing for them",

@@ -16,8 +16,9 @@ import polars as pl
 from recalltune import charts
 from recalltune.charts import Measure, Stamp
 from recalltune.charts.findings import TOO_FEW
-from recalltune.evaluate.query_views import loss_stages
 from recalltune.evaluate.views import age_strata, compare, layers_over_time, some_rounds
+from recalltune.replay.fate_views import loss_account
+from recalltune.replay.fates import fates
 from recalltune.report.case_pictures import case_flips, flow_of, score_of_one
 from recalltune.report.picture import Picture, in_sample, measure_of
 from recalltune.report.story import Journey
@@ -93,11 +94,12 @@ def _presets(journey: Journey) -> Any:
 
 
 def _lost(journey: Journey) -> Any:
+    config = journey.default.config
     return charts.loss_stages(
-        loss_stages(journey.candidates, journey.default.config),
+        loss_account(fates(journey.candidates, config), config),
         cases=journey.default.cases.height,
         detail=f"Setting: {journey.default_name}, the current default.",
-        stamp=journey.stamp(journey.default.config),
+        stamp=journey.stamp(config),
     )
 
 

@@ -12,9 +12,10 @@ import polars as pl
 
 from recalltune.charts.findings import TOO_FEW
 from recalltune.evaluate.comparing import higher_is_better
-from recalltune.evaluate.query_views import loss_stages
 from recalltune.evaluate.views import compare, label_of, slices
 from recalltune.pipeline.address import value_text
+from recalltune.replay.fate_views import loss_account
+from recalltune.replay.fates import fates
 from recalltune.report.casebook import case_book
 from recalltune.report.compared import compared
 from recalltune.report.html import (
@@ -113,7 +114,8 @@ def _lost(journey: Journey, figures_: Sequence[Html]) -> Html:
     if journey.contender_config is not None:
         runs[journey.contender_name] = journey.contender_config
     for name, config in runs.items():
-        for row in loss_stages(journey.candidates, config).iter_rows(named=True):
+        account = loss_account(fates(journey.candidates, config), config)
+        for row in account.iter_rows(named=True):
             rows.append(
                 [
                     name,
