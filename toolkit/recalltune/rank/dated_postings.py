@@ -98,6 +98,7 @@ class DatedPostings:
     lengths: NDArray[Any]
     _scopes: int
     _groups: NDArray[np.int64]
+    _group_ptr: NDArray[np.int64]
     _postings: DatedLists
     _spans: DatedLists
     _tokens: NDArray[np.int64]
@@ -141,6 +142,7 @@ class DatedPostings:
             lengths=_narrow(index.lengths[row][postings.order]),
             _scopes=scopes,
             _groups=groups,
+            _group_ptr=np.searchsorted(groups, np.arange(len(index.terms) + 1) * scopes),
             _postings=postings,
             _spans=spans,
             _tokens=np.concatenate(([0], np.cumsum(tokens[spans.order]))),
@@ -245,8 +247,8 @@ class DatedPostings:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (entry, list of postings) of every term in every scope it is searched in."""
         if scopes is None:
-            first = np.searchsorted(self._groups, term * self._scopes)
-            count = np.searchsorted(self._groups, (term + 1) * self._scopes) - first
+            first = self._group_ptr[term]
+            count = self._group_ptr[term + 1] - first
             entry = np.repeat(np.arange(term.size), count)
             within = np.arange(entry.size) - np.repeat(_pointers(count)[:-1], count)
             return entry, np.repeat(first, count) + within
