@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from hel847.companion_memory import CompanionMemory
 from recalltune.ingest.companion import write_companion
 from recalltune.production.golden.hel847_plan import read_plan
+from recalltune.replay.companion import CompanionMemory
 from recalltune.store import open
 
 pytestmark = pytest.mark.shared
@@ -43,6 +43,11 @@ def with_numbers(block: str) -> str:
     return re.sub(r'"id": "m0*(\d+)"', r'"id": \1', block)
 
 
+def numbers(ids) -> list[int]:
+    """Ids as the probe's row numbers."""
+    return [int(one[1:]) for one in ids]
+
+
 def test_the_block_of_e3_is_the_printed_one_letter_by_letter(memory, note, printed):
     header = PROBE_HEADER.search(note)[1] + "\n"
     block, _ = memory.remember(printed["E3_reread"]["query"], header=header)
@@ -53,15 +58,22 @@ def test_the_block_of_e4b_has_230_characters(memory, note, printed):
     header = PROBE_HEADER.search(note)[1] + "\n"
     block, shown = memory.remember(printed["E4b_paired_negative"]["query"], header=header)
     assert len(with_numbers(block)) == 230
-    assert shown == [hit["id"] for hit in printed["E4b_paired_negative"]["hits"]]
+    assert numbers(shown) == [hit["id"] for hit in printed["E4b_paired_negative"]["hits"]]
+
+
+def test_the_messages_of_e3_and_e4b_are_the_printed_ones(memory, printed):
+    for name, word in (("E3_reread", "蓝色封面"), ("E4b_paired_negative", "银杏书签")):
+        again = memory.reread(printed[name]["query"])
+        assert len(again.text) <= 600
+        assert (word in again.text) == printed[name].get("reread_has_blue_cover", False)
 
 
 @pytest.mark.parametrize("name", ["E2a_rank_importance", "E2b_mmr_diversity"])
 def test_candidates_and_lists_are_the_printed_ones(memory, printed, name):
     told = printed[name]
-    assert memory.candidates(told["query"]) == told["candidate_ids"]
+    assert numbers(memory.candidates(told["query"])) == told["candidate_ids"]
     found = memory.search(told["query"])
-    assert (found.mode, list(found.ids)) == (told["mode"], told["baseline_top4"])
+    assert (found.mode, numbers(found.ids)) == (told["mode"], told["baseline_top4"])
 
 
 @pytest.mark.parametrize("name", ["E1_paraphrase", "E4a_source_gate", "E4b_paired_negative"])
@@ -69,5 +81,5 @@ def test_what_is_found_is_what_is_printed(memory, printed, name):
     told = printed[name]
     found = memory.search(told["query"])
     hits = told["lexical_hits"] if "lexical_hits" in told else told["hits"]
-    assert list(found.ids) == [hit["id"] if isinstance(hit, dict) else hit for hit in hits]
+    assert numbers(found.ids) == [hit["id"] if isinstance(hit, dict) else hit for hit in hits]
     assert found.mode == told.get("mode", found.mode)

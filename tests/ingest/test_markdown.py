@@ -321,7 +321,7 @@ def test_an_empty_item_is_dropped_with_its_line_and_keeps_its_number(lab, write)
 
 def test_an_unknown_status_drops_the_item_by_reason(lab, write):
     report = ingest(lab, write("MEMORY.md", "- a\n- b {#b status=archived}"))
-    assert report.dropped["reason"].to_list() == ["unknown status 'archived'"]
+    assert report.dropped["reason"].to_list() == ["status is not current, superseded or retracted"]
 
 
 @pytest.mark.parametrize(

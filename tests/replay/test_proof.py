@@ -46,8 +46,10 @@ CONFIG = checked(
 )
 # Every kind of event stands before the cut, exactly at it, and behind it.
 NOTES = [
-    Note("a", "tea garden", 1.0),
-    Note("b", "tea server 备份", 4.999999),
+    Note("a", "tea garden", 1.0, layer="project", salience=0.9),
+    Note("b", "tea server 备份", 4.999999, salience=0.1),
+    Note("c", "tea sensor garden", 2.0, layer="user", salience=0.4),
+    Note("d", "tea 会议 sensor", 3.0, layer="whiteboard"),
     Note("born at", "tea release", AT),
     Note("born later", "garden sensor tea", 8.0),
     Note("left before", "tea 会议", 1.0, leaves=4.0),
@@ -131,6 +133,32 @@ def test_made_up_memories_say_what_was_asked_and_enter_at_the_cut(lab: Lab) -> N
     assert sorted(made_up["text"]) == sorted(["tea garden?", "tea 备份?", "tea garden", "tea 备份"])
     assert made_up["enters_at"].min() == AT_US
     assert not made_up["gated"].any()
+
+
+def test_old_memories_are_restated_at_the_cut_with_other_attributes(lab: Lab) -> None:
+    with lab.reading() as con:
+        before = read_spans(con)
+    with another_future(lab, AT_US, "made up") as other, other.lab.reading() as con:
+        after = read_spans(con)
+    again = after.filter(pl.col("version") == 2)
+    assert again.height >= 2
+    assert again["enters_at"].unique().to_list() == [AT_US]
+    said = ["memory_id", "text", "layer", "salience"]
+    first = after.filter((pl.col("version") == 1) & pl.col("memory_id").is_in(again["memory_id"]))
+    # What was said before the cut stands; what is said from it on is something else.
+    assert (
+        first.select(said)
+        .sort("memory_id")
+        .equals(
+            before.filter(pl.col("memory_id").is_in(again["memory_id"]))
+            .select(said)
+            .sort("memory_id")
+        )
+    )
+    assert set(first["leaves_at"]) == {AT_US}
+    joined = first.join(again, on="memory_id", suffix="_again")
+    assert (joined["text"] != joined["text_again"]).all()
+    assert (joined["layer"] != joined["layer_again"]).any()
 
 
 def test_a_memory_never_told_stays_and_is_in_no_count(proved: Proof, tmp_path: Path) -> None:

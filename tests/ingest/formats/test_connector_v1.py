@@ -417,7 +417,7 @@ def test_records_that_cannot_be_used_are_dropped_by_reason_and_the_rest_kept(lab
         "id is a number: ids must be text": 1,
         "record without an id": 1,
         "record without a text": 2,
-        "unknown status 'archived'": 1,
+        "status is not current, superseded or retracted": 1,
         "exact copy of an earlier record": 1,
     }
     assert list(memories(lab)) == ["ok"]

@@ -157,7 +157,7 @@ def test_the_stores_own_status_is_kept_with_its_successor_and_time(table):
         "archived": ("retracted", None, None, None, "archived"),
     }
     assert {reason: drop.lines for reason, drop in parsed.drops.items()} == {
-        "unknown status 'lost'": [6]
+        "status is not current, superseded or retracted": [6]
     }
     metas = {claim.memory.memory_id: claim.memory.meta for claim in parsed.claims}
     # Counters are the store's later history.

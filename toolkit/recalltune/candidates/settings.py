@@ -43,6 +43,14 @@ class Admit(Settings):
     """world: N, document frequency and average length over the query's world only. store: over
     all spans alive, as production indexes do; it includes rows the query may not see."""
 
+    def unread(self) -> set[str]:
+        """Return the fields that have no effect beside the values of the others."""
+        return set() if self.in_prompt == "hide_turns" else {"prompt_turns"}
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the fields that have an effect; two models with equal ones admit alike."""
+        return self.model_dump(mode="json", exclude=self.unread())
+
 
 class Arm(Settings):
     """Base of the arms that propose rows by a score of their own."""
@@ -150,6 +158,10 @@ class Arms(Settings):
     @classmethod
     def _as_tuple(cls, given: Any) -> Any:
         return tuple(given) if isinstance(given, list) else given
+
+    def unread(self) -> set[str]:
+        """Return the fields that have no effect: none."""
+        return set()
 
     def canonical(self) -> dict[str, Any]:
         """Return what decides the candidates; no expansions are the same as none declared."""

@@ -155,7 +155,7 @@ def _take(found: Attributes, name: str, key: str, value: Any, notes: Counter[str
         text = _text(value, key, notes)
         if text is not None:
             if text not in KNOWN_VALUES.get(name, (text,)):
-                notes[f"{name} {text[:40]!r} is not one of ours, kept as text"] += 1
+                notes[f"{name} that is not one of ours, kept as text"] += 1
             found.fields[name] = text
     elif name in _MOMENTS:
         found.fields[name] = read_moment(value, notes, what=key)
@@ -176,7 +176,7 @@ def _status(found: Attributes, named: Mapping[str, tuple[str, Any]], notes: Coun
     elif str(said).lower() in _STATUSES:
         found.fields["status"] = str(said).lower()
     else:
-        found.problem = f"unknown status {str(said)[:40]!r}"
+        found.problem = "status is not current, superseded or retracted"
     if found.fields.get("status") == "current" and found.fields.pop("superseded_by", None):
         notes["superseded_by on a current memory, not used"] += 1
 
@@ -196,7 +196,7 @@ def category_of(value: Any, notes: Counter[str]) -> str | None:
     if hint is None:
         return None
     if hint not in CATEGORY_HINTS:
-        notes[f"category {hint[:40]!r} is not one of ours, kept as text"] += 1
+        notes["category that is not one of ours, kept as text"] += 1
     return CATEGORY_HINTS.get(hint, hint)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from recalltune.candidates.settings import Admit, Arms
 from recalltune.errors import ParameterError, checked, nearest
 from recalltune.pipeline.config import RankingConfig
+from recalltune.pipeline.stage import Stage
 
 __all__ = [
     "UNNAMED",
@@ -87,18 +89,24 @@ def value_text(value: Any) -> str:
 
 
 def is_read(config: RankingConfig, address: str) -> bool:
-    """Whether the stage at a full address reads that parameter, as its other parameters stand."""
+    """Whether a parameter at a full address has an effect, as the parameters beside it stand."""
     root, field_name, *_ = address.split(".")
-    return field_name not in config.stage(root).unread()
+    return field_name not in _part(config, root).unread()
 
 
 def effective(config: RankingConfig, address: str) -> Any:
-    """Return the stage parameter at a full address; None where it has no effect on the ranking."""
+    """Return the parameter at a full address; None where it has no effect on the ranking."""
     root, *path = address.split(".")
-    node: Any = config.stage(root).canonical()
+    node: Any = _part(config, root).canonical()
     for step in path:
         node = node.get(step) if isinstance(node, Mapping) else None
     return node
+
+
+def _part(config: RankingConfig, root: str) -> Admit | Arms | Stage:
+    if root == "admit":
+        return config.admit
+    return config.arms if root == "arms" else config.stage(root)
 
 
 def set_many(config: RankingConfig, changes: Mapping[str, Any]) -> RankingConfig:

@@ -40,7 +40,7 @@ def digest(value: Any, *, digits: int = 8) -> str:
 
 def setup_of(admit: Admit, arms: Arms) -> str:
     """Return the digest of admit and arms: what a candidate table depends on."""
-    return digest([admit.model_dump(mode="json"), arms.canonical()])
+    return digest([admit.canonical(), arms.canonical()])
 
 
 class RankingConfig(Settings):
@@ -131,7 +131,7 @@ class RankingConfig(Settings):
         """Return what decides the ranking, and nothing else."""
         return {
             "layers": list(self.layers),
-            "admit": self.admit.model_dump(mode="json"),
+            "admit": self.admit.canonical(),
             "arms": self.arms.canonical(),
             "stages": [stage.canonical() for stage in self.stages],
             "profiles": {

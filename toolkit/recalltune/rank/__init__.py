@@ -9,6 +9,7 @@ positions. Nothing here knows a table, a configuration or a clock; equal input g
 from __future__ import annotations
 
 from recalltune.rank import bm25
+from recalltune.rank.accessibility import accessibility
 from recalltune.rank.annotations import project_multiplier, ten_point_multiplier
 from recalltune.rank.arm_pair import agreeing_mean, rescued_sum
 from recalltune.rank.bm25 import PostingIndex, QueryTerms, idf, score_terms
@@ -70,6 +71,7 @@ from recalltune.rank.quota import Selection
 from recalltune.rank.quota import select as quotas
 from recalltune.rank.rank_biased_overlap import rank_biased_overlap
 from recalltune.rank.repeats import survivors
+from recalltune.rank.reread import Reread, reread
 from recalltune.rank.salience import (
     access_boost,
     evolution_score,
@@ -205,6 +207,10 @@ __all__ = [  # noqa: RUF022 - reading order: from text to list
     # places
     "quotas",
     "Selection",
+    # the block in a prompt
+    "accessibility",
+    "reread",
+    "Reread",
     # two lists compared
     "rank_biased_overlap",
 ]

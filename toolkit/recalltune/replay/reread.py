@@ -142,12 +142,12 @@ def _messages(
     corpus = candidates.corpus
     audience = "everyone" if corpus is None else corpus.worlds.admit.audience
     turns = [span["turn_id"] for span in spans if span["turn_id"] is not None]
-    with lab.reading() as con:
-        judged = read_exchanges(con, turns, at=int(asked_at), audience=audience)
-    by_turn = {
-        turn_id: rows.to_dicts()
-        for (turn_id,), rows in judged.group_by("wanted", maintain_order=True)
-    }
+    by_turn: dict[Any, list[dict[str, Any]]] = {}
+    if turns:
+        with lab.reading() as con:
+            judged = read_exchanges(con, turns, at=int(asked_at), audience=audience)
+        for row in judged.iter_rows(named=True):
+            by_turn.setdefault(row["wanted"], []).append(row)
     found = []
     for column, span in zip(columns, spans, strict=True):
         own: _Message | None = None

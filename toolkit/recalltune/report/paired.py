@@ -200,11 +200,12 @@ def _side(lab: Lab, config: RankingConfig, pairs: Mapping[str, str], at: datetim
     asked = {**pairs, told["memory_id"]: told["text"]}
     rows: list[Row] = []
     for number, (memory_id, text) in enumerate(asked.items(), start=1):
-        case = {"case_set": _SET, "case_id": f"question-{number:02}"}
-        words = {"expectContentAny": [text[-_TAIL:]]}
+        name, words = f"question-{number:02}", {"expectContentAny": [text[-_TAIL:]]}
         rows += [
-            EvalCaseRow(**case, query=_asked(text), asked_at=at, expectations=words),
-            Label(**case, memory_id=memory_id),
+            EvalCaseRow(
+                case_set=_SET, case_id=name, query=_asked(text), asked_at=at, expectations={**words}
+            ),
+            Label(case_set=_SET, case_id=name, memory_id=memory_id),
         ]
     with lab.writing() as con:
         insert_rows(con, rows)

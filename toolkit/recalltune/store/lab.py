@@ -26,9 +26,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "TimeZone": "UTC",
 }
-# What a reader has no memory for goes to files beside the lab, untold texts among them, and they
-# outlive a process that is killed; so they are sealed with a key that it alone has. A writer has
-# its log in plain text anyway, and would become several times slower.
+# What a reader has no memory for goes to files that outlive it if it is killed, untold texts among
+# them: sealed with a key of its own. A writer's log is plain text; sealing would make it slow.
 _SEALED = {"temp_file_encryption": "true", "force_mbedtls_unsafe": "true"}
 _EVERYTHING = """
 select table_name from duckdb_tables()

@@ -168,10 +168,10 @@ def count_visibility(
     Returns
     -------
     pl.DataFrame
-        what (event, memory or message), origin (owner, agent, self_life, system, untrusted, another,
-        not stated), reason (`TOLD`, or why not), shown, n. Versions of memories are counted that were known by then,
-        messages that were said and events that happened by then or at no stated time. By all
-        columns.
+        what (event, memory or message), origin (owner, agent, self_life, system, untrusted,
+        another, not stated), reason (`TOLD`, or why not), shown, n. Versions of memories are
+        counted that were known by then, messages that were said and events that happened by then
+        or at no stated time. By all columns.
 
     Notes
     -----
