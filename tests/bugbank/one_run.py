@@ -14,9 +14,9 @@ import polars as pl
 
 import recalltune as rt
 import recalltune.report.journey as journeys
-from recalltune.evaluate.query_views import loss_stages
 from recalltune.evaluate.views import compare, flips, slices
 from recalltune.production.provenance import Provenance
+from recalltune.replay.fate_views import loss_account
 from recalltune.report.picture import Picture
 from recalltune.store import data_digest
 from recalltune.sweep.views import binding, line, surface
@@ -77,7 +77,7 @@ def main(data: Path) -> None:
         "compare": compare({"before": before, "after": after}, [METRIC, "tokens"]),
         "slices": slices(before, after, METRIC),
         "flips": flips(table, before, after),
-        "losses": loss_stages(table, config),
+        "losses": loss_account(rt.fates(table, config), config),
         "evidence": rt.explain(table, config, table.queries["query_id"][0]),
     }
     told = {

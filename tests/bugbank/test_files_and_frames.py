@@ -28,6 +28,8 @@ from recalltune.errors import ContractError, ParameterError, checked
 from recalltune.evaluate import query_views, views
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.present import present
+from recalltune.replay.fate_views import loss_account
+from recalltune.replay.fates import fates
 from recalltune.report.terminal import evaluation_lines
 from recalltune.sweep.views import binding, frontier, line, surface
 from report import made_up
@@ -233,7 +235,7 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
         "slices": views.slices(one, two, "ndcg@10"),
         "flips": views.flips(table, one, two),
         "targets": views.targets(table),
-        "losses": query_views.loss_stages(table, base),
+        "losses": loss_account(fates(table, base), base),
         "listed": query_views.listed(table, one, query),
         "queries": table.queries,
         "spans": table.spans,

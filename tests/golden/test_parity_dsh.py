@@ -12,7 +12,7 @@ import pytest
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import RecalltuneError
-from recalltune.pipeline.address import addresses, set_many
+from recalltune.pipeline.address import addresses, is_read, set_many
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.pipeline.stage import Affine
 from recalltune.pipeline.stages import LayeredFusion
@@ -89,7 +89,9 @@ def constants() -> list[str]:
     numbers = [
         address
         for address, value in addresses(preset(PRESET)).items()
-        if isinstance(value, float | int) and not isinstance(value, bool)
+        if isinstance(value, float | int)
+        and not isinstance(value, bool)
+        and is_read(preset(PRESET), address)
     ]
     ours = ("select.floors.", "select.caps.")
     return [one for one in numbers if one not in BY_HAND | OURS and not one.startswith(ours)]

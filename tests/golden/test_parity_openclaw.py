@@ -12,7 +12,7 @@ import pytest
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import RecalltuneError
-from recalltune.pipeline.address import addresses, set_many
+from recalltune.pipeline.address import addresses, is_read, set_many
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.pipeline.stage import Affine, ScoreStage
 from recalltune.pipeline.stages import (
@@ -178,7 +178,9 @@ def constants() -> list[str]:
     numbers = [
         address
         for address, value in addresses(preset("openclaw")).items()
-        if isinstance(value, float | int) and not isinstance(value, bool)
+        if isinstance(value, float | int)
+        and not isinstance(value, bool)
+        and is_read(preset("openclaw"), address)
     ]
     ours = ("select.floors.", "select.caps.")
     return [a for a in numbers if a not in BY_HAND and not a.startswith(ours)]

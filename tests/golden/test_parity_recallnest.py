@@ -15,7 +15,7 @@ import pytest
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import RecalltuneError, SourceError
-from recalltune.pipeline.address import addresses, set_many
+from recalltune.pipeline.address import addresses, is_read, set_many
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.pipeline.run import with_profile
 from recalltune.pipeline.stage import Affine
@@ -378,7 +378,9 @@ def constants(name: str) -> list[str]:
     numbers = [
         address
         for address, value in addresses(preset(name)).items()
-        if isinstance(value, float | int) and not isinstance(value, bool)
+        if isinstance(value, float | int)
+        and not isinstance(value, bool)
+        and is_read(preset(name), address)
     ]
     ours = ("select.floors.", "select.caps.")
     left = BY_HAND[name] | SET_BY_THE_CASE

@@ -17,7 +17,8 @@ from recalltune.rank.fusion import rrf, weighted_sum
 
 # Their first arrays are masks, whole numbers or statistics: their own tests hold them to it. In
 # idf, N is the first and the memories' frequencies are the second, which may be none.
-ELSEWHERE = {"best_versions", "blend_views", "idf", "interfere", "score_terms", "select"}
+ELSEWHERE = {"best_versions", "blend_views", "idf", "interfere", "refusals", "reread",
+             "score_terms", "select"}  # fmt: skip
 
 
 def arrays_beside_the_first() -> Iterator[Any]:

@@ -73,7 +73,7 @@ def reread(
     Returns
     -------
     Reread
-        Outcomes, replaced entries, characters.
+        Outcomes of shape (K, P), replaced entries of shape (K,), and characters, <= the budget.
 
     Raises
     ------
