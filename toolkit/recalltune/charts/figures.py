@@ -153,14 +153,14 @@ def counted(number: int, word: str) -> str:
 
 
 def noun(number: int, word: str) -> str:
-    """The singular for 1, else the plural.
+    """The singular for 1, else the plural; a word that ends in another script has one form.
 
     Examples
     --------
-    >>> noun(1, "preset"), noun(3, "memory"), noun(2, "recall step")
-    ('preset', 'memories', 'recall steps')
+    >>> noun(1, "preset"), noun(3, "memory"), noun(2, "recall step"), noun(2, "轮")
+    ('preset', 'memories', 'recall steps', '轮')
     """
-    if number == 1:
+    if number == 1 or not word[-1:].isascii():
         return word
     return f"{word[:-1]}ies" if word.endswith(("ry", "cy")) else f"{word}s"
 
