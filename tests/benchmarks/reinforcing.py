@@ -22,11 +22,11 @@ from recalltune.candidates.world import DAY_US
 from recalltune.errors import checked
 from recalltune.pipeline.config import RankingConfig
 from recalltune.replay.reinforce import AccessRule, reinforce
-from recalltune.replay.reinforcing_compiled import Loop
-from recalltune.replay.reinforcing_fade import Fade, Fades
-from recalltune.replay.reinforcing_lanes import walk_lanes
-from recalltune.replay.reinforcing_split import Prefixes
-from recalltune.replay.reinforcing_uses import Recorded
+from recalltune.replay.reinforcing.compiled import Loop
+from recalltune.replay.reinforcing.fade import Fade, Fades
+from recalltune.replay.reinforcing.lanes import walk_lanes
+from recalltune.replay.reinforcing.split import Prefixes
+from recalltune.replay.reinforcing.uses import Recorded
 
 QUERIES, WIDTH, TOP_K = 1_872, 200, 8
 MEMORIES = {50_000: 0.8, 3_000: 0.0}

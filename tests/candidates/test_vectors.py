@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recalltune.candidates.build import candidates
-from recalltune.candidates.propose import exact_cosine, pad_lanes, top
 from recalltune.errors import checked
 from recalltune.pipeline.config import RankingConfig
+from recalltune.rank.nearest import cosine_pairs, pad_lanes
+from recalltune.rank.walk import first_rows
 from small_lab import Ask, Note, WordEncoder, make_lab
 
 DENSE = checked(RankingConfig, {"arms": {"dense": {}}, "stages": [{"kind": "weighted"}]})
@@ -46,10 +47,11 @@ def test_a_zero_vector_is_absent_and_counted_and_never_nan(tmp_path: Path) -> No
 @given(st.integers(1, 40), st.integers(1, 70), st.integers(0, 10_000))
 def test_a_score_has_the_same_bits_alone_and_among_others(n: int, dim: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    vectors = pad_lanes(rng.normal(size=(n, dim)).astype(np.float32))
-    query = pad_lanes(rng.normal(size=(1, dim)).astype(np.float32))[0]
-    together = exact_cosine(query, vectors)
-    alone = np.array([exact_cosine(query, vectors[row : row + 1])[0] for row in range(n)])
+    drawn = rng.normal(size=(n + 1, dim)).astype(np.float32)
+    query, vectors = np.split(pad_lanes(drawn / np.linalg.norm(drawn, axis=1)[:, None]), [1])
+    only, rows = np.zeros(n, np.int64), np.arange(n)
+    together = cosine_pairs(query, vectors, only, rows)
+    alone = [cosine_pairs(query, vectors[[row]], only[:1], only[:1])[0] for row in rows]
     np.testing.assert_array_equal(together, alone)
     exact = (vectors.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
     np.testing.assert_allclose(together, exact, rtol=1e-10, atol=1e-10)
@@ -66,4 +68,6 @@ def test_the_cut_of_an_arm_settles_ties_by_row(grades: list[int], width: int, se
     allowed = np.arange(len(grades)) % 5 != 3
     rows = [row for row in range(len(grades)) if allowed[row]]
     expected = sorted(rows, key=lambda row: (-grades[row], row))[:width]
-    assert top(score, allowed, width).tolist() == expected
+    row_of = np.arange(len(grades))
+    rows, _ = first_rows(row_of, np.where(allowed, row_of, -1)[None], score[None], width)
+    assert rows[0][rows[0] >= 0].tolist() == expected

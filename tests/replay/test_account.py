@@ -18,11 +18,20 @@ from recalltune.errors import checked
 from recalltune.evaluate.run import rank
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.pipeline.stage import FilterStage
-from recalltune.replay.account import WHY, displaced, emptied, floods, stage_account
+from recalltune.replay.account import (
+    WHY,
+    displaced,
+    emptied,
+    floods,
+    stage_account,
+    worlds_seen,
+)
 from recalltune.replay.fate_views import loss_account
 from recalltune.replay.fates import targets_of
 from recalltune.replay.steps import Replay, replay
 from recalltune.report.demo import demo_lab
+from recalltune.store import MemorySpan, insert_rows, text_hash
+from small_lab import Ask, Note, instant, make_lab
 from toy_candidates import LAYERS, filed, housed, remembered, toy
 
 
@@ -198,6 +207,25 @@ def test_every_account_of_the_demo_adds_up(tmp_path: Path, root: Path) -> None:
     assert_all_adds_up(walked)
     assert_all_adds_up(replay(lab, LEXICAL))
     assert {"shown", "limit", "threshold"} <= set(walked.fates["fate"])
+
+
+def test_a_status_that_came_later_is_not_unknown_before_it(tmp_path: Path) -> None:
+    asks = [Ask("early", "tea", 2.0), Ask("late", "tea", 10.0)]
+    notes = [Note("dated", "old tea", leaves=5.0, superseded=None), Note("never", "green tea")]
+    lab = make_lab(tmp_path / "l.duckdb", notes, asks)
+    with lab.writing() as con:
+        # What `dated` says from day 5 on is superseded on day 8; of `never` nobody knows when.
+        latest = MemorySpan(
+            memory_id="dated", version=2, text_hash=text_hash("green tea"), scope="team",
+            known_at=instant(5.0), superseded_at=instant(8.0),
+        )  # fmt: skip
+        insert_rows(con, [latest])
+        con.execute("update memory set status = 'superseded'")
+    table = rt.candidates(lab, "s", config({"kind": "rrf"}).with_(arms={"lexical": {}}))
+    assert table.corpus is not None
+    seen = worlds_seen(table, table.corpus)
+    assert seen["world"].to_list() == [2, 2]
+    assert seen["unknown_status"].to_list() == [1, 1]
 
 
 @pytest.mark.shared

@@ -22,23 +22,23 @@ from recalltune.errors import ContractError, ParameterError, checked
 from recalltune.pipeline import stages as every_stage
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.stages.fade import Decay
-from recalltune.rank import feedback
+from recalltune.rank.compiled import compiled_kernels
 from recalltune.rank.decay import exponential, reinforced_half_life
 from recalltune.replay.reinforce import AccessRule, Reinforced, reinforce
 from recalltune.replay.reinforce import Path as Walk
-from recalltune.replay.reinforcing_rule import Counter
-from recalltune.replay.reinforcing_views import gini
+from recalltune.replay.reinforcing.rule import Counter
+from recalltune.replay.reinforcing.views import gini
 from recalltune.store import Access, insert_rows
 from small_lab import Ask, Note, instant, make_lab
 from toy_candidates import LAYERS, housed, toy
 
 SECOND = 1_000_000
 NO_WAIT = AccessRule(flush_lag_seconds=0.0, cooldown_seconds=0.0)
-PATHS = [path for path in get_args(Walk) if path != "compiled" or feedback.available()]
+PATHS = [path for path in get_args(Walk) if path != "compiled" or compiled_kernels()]
 FAST = [
     "lanes",
     pytest.param(
-        "compiled", marks=pytest.mark.skipif(not feedback.available(), reason="needs numba")
+        "compiled", marks=pytest.mark.skipif(not compiled_kernels(), reason="needs numba")
     ),
 ]
 
@@ -322,7 +322,7 @@ def test_the_fast_paths_show_the_lists_of_the_reference(seed, fusion, fade, othe
     wanted = reinforce(table, setting, rule, path="reference")
     if fade["kind"] == "half_floor_decay" and any(one["kind"] != "mmr" for one in others):
         return  # a clipped score times a factor is the reference's alone
-    for path in ("lanes", "compiled") if feedback.available() else ("lanes",):
+    for path in ("lanes", "compiled") if compiled_kernels() else ("lanes",):
         found = reinforce(table, setting, rule, path=path)
         np.testing.assert_array_equal(found.lists[0], wanted.lists[0], err_msg=path)
         np.testing.assert_array_equal(found.still[0], wanted.still[0], err_msg=path)
@@ -360,9 +360,9 @@ def test_many_configs_together_are_each_alone(path):
 def test_lanes_in_several_blocks_are_those_of_one(bound, monkeypatch):
     table, configs = walked_table(5), many()[:8]
     whole = reinforce(table, configs[2:], path="lanes")
-    from recalltune.replay import reinforcing_lanes
+    from recalltune.replay.reinforcing import lanes
 
-    monkeypatch.setitem(reinforcing_lanes.walk_lanes.__kwdefaults__, "bound_bytes", bound)
+    monkeypatch.setitem(lanes.walk_lanes.__kwdefaults__, "bound_bytes", bound)
     for one, other in zip(
         reinforce(table, configs[2:], path="lanes").lists, whole.lists, strict=True
     ):
@@ -414,10 +414,10 @@ def test_a_second_run_is_byte_identical(path):
     assert told() == told()
 
 
-@pytest.mark.skipif(not feedback.available(), reason="needs numba")
+@pytest.mark.skipif(not compiled_kernels(), reason="needs numba")
 def test_scores_too_close_for_the_loop_are_told_by_numpy(monkeypatch):
     # Two scores of one value by different ways: the loop may not guess which stands first.
-    from recalltune.replay.reinforcing_compiled import Loop
+    from recalltune.replay.reinforcing.compiled import Loop
 
     asked: list[int] = []
     exact = Loop._exact
@@ -471,6 +471,24 @@ def test_uses_move_tiers_where_the_rule_says_so():
     assert lists_of(still)[-1] == ["young", "old"]
     assert lists_of(moved)[-1] == ["old", "young"]
     assert lists_of(moved)[:3] == lists_of(still)[:3]
+
+
+def test_importance_that_is_stated_later_moves_no_tier_before():
+    rows = [20.0 + step for step in range(6)]
+    table = hand_table(rows)
+    salience = np.full((len(rows), 2), 0.1)
+    salience[-1] = 0.9
+    tier = np.zeros((len(rows), 2), dtype=np.int64)
+    table = replace(
+        table,
+        features={**table.features, "salience": salience, "tier": tier},
+        codes={**table.codes, "tier": ("peripheral",)},
+    )
+    stages = ({"kind": "rrf"}, {"kind": "tier_decay", "exempt_days": 0.0, "reinforcement": 0.0,
+              "working_floor": 0.99, "peripheral_floor": 0.0, "half_life_days": 3.0},
+              {"kind": "select", "top_k": 2})  # fmt: skip
+    moved = reinforce(table, config(*stages), NO_WAIT.with_(tier_moves=True))
+    assert lists_of(moved) == [["young", "old"]] * len(rows)
 
 
 def test_a_bonus_without_a_ceiling_is_refused_by_name():

@@ -229,3 +229,18 @@ def test_a_version_that_the_gate_shuts_no_longer_ends_the_one_before(con, told):
     spans = read_spans(con).sort("version")
     assert spans["enters_at"].to_list() == [micros(6), None]
     assert spans["leaves_at"].to_list() == [None, None]
+
+
+def test_each_text_of_a_memory_waits_for_the_message_it_was_made_from(con, told):
+    told(*BOTH, event("e", 6), sharing("e"))
+    mine, latest = memory("m", "u", SAID["u"][1])
+    latest = latest.with_(
+        version=2, known_at=hours(8), layer="log", pinned=False, source="probe", tags=(),
+        turn_id="u",
+    )  # fmt: skip
+    first = latest.with_(
+        version=1, known_at=NOW, text_hash=text_hash(SAID["r"][1]), turn_id="r", leaves_at=hours(8)
+    )
+    insert_rows(con, [mine, first, latest])
+    assert settle_sharing(con, "probe") == {"told": 2}
+    assert read_spans(con)["enters_at"].to_list() == [micros(6), micros(8)]

@@ -20,6 +20,7 @@ from recalltune.store import (
     Turn,
     count_visibility,
     insert_rows,
+    latest_event_at,
     open,
     put_gist,
     put_texts,
@@ -103,6 +104,27 @@ def test_the_reason_is_the_one_that_held_then(write, at, reason):
     row = read_exchanges(con, ["u"], at=micros(at)).row(1, named=True)
     hidden = {row[name] for name in ("turn_id", "role", "text", "text_hash", "said_at", "scope")}
     assert (hidden == {None}) == (reason != TOLD)
+
+
+def test_each_text_of_a_memory_shuts_the_message_it_was_made_from(write):
+    replies = [
+        turn("first", 1, 1, role="companion", text=REPLY),
+        turn("second", 2, 2, role="companion", text="something else"),
+    ]
+    latest, _ = memory("m", "something else", turn_id="second")
+    own = {"layer": "log", "pinned": False, "source": "notes", "tags": ()}
+    states = [
+        MemorySpan(memory_id="m", version=1, text_hash=text_hash(REPLY), known_at=hours(1),
+                   gated=True, turn_id="first", **own),
+        MemorySpan(memory_id="m", version=2, text_hash=text_hash("something else"),
+                   known_at=hours(2), gated=True, told_at=hours(3), turn_id="second", **own),
+    ]  # fmt: skip
+    con = write(both()[0], *replies, latest, *states)
+    assert reasons(con, 9) == [TOLD, "a memory of it is not told", TOLD]
+    # Nor does the clock of the data show that it was said.
+    con.execute("delete from turn where turn_id <> 'first'")
+    con.execute("update memory_span set known_at = null, told_at = '2020-01-01' where version = 2")
+    assert latest_event_at(con) < micros(1)
 
 
 def test_what_was_not_said_by_then_is_not_there_at_all(write):

@@ -6,6 +6,7 @@ rows proposed are those of the table; here is what lies behind the cut.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +14,12 @@ from numpy.typing import NDArray
 
 from recalltune.candidates.corpus import Corpus
 from recalltune.candidates.expand import expanded
-from recalltune.candidates.propose import exact_cosine, matching, top
-from recalltune.candidates.settings import Arms
+from recalltune.candidates.settings import Arms, LexicalArm
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ContractError
+from recalltune.rank.bm25 import PostingIndex
+from recalltune.rank.nearest import cosine_pairs
+from recalltune.rank.order import rank_order
 from recalltune.rank.substring import substring_terms
 
 __all__ = ["ArmView", "arm_views"]
@@ -106,8 +109,8 @@ def _dense(
         return _nothing(score)
     silent = ~corpus.directed
     rows = np.flatnonzero(allowed & ~silent)
-    score[rows] = np.clip(exact_cosine(vector, corpus.vectors[rows]), -1.0, 1.0)
-    ranked = top(score, allowed & ~silent, allowed.size)
+    score[rows] = cosine_pairs(vector[None], corpus.vectors, np.zeros(rows.size, np.int64), rows)
+    ranked = _best_first(score, allowed & ~silent)
     near = int((score[ranked] >= arms.dense.min_cosine).sum())
     proposed = min(near, arms.dense.proposed())
     return ArmView(score, ranked, proposed, rows.size, False, silent, near)
@@ -130,10 +133,34 @@ def _lexical(
     found = postings.scores(words, k1=arms.lexical.k1, b=arms.lexical.b, world=counted)
     some = allowed & (found > 0)
     score[some] = found[some]
-    ranked = top(found, matching(postings, words, some, arms.lexical, world=counted), allowed.size)
+    ranked = _best_first(found, _matching(postings, words, some, arms.lexical, world=counted))
     proposed = min(arms.lexical.width, ranked.size)
     silent = np.zeros_like(some)
     return ArmView(score, ranked, proposed, int(some.sum()), False, silent, ranked.size)
+
+
+def _matching(
+    postings: PostingIndex,
+    words: Sequence[str],
+    some: NDArray[np.bool_],
+    arm: LexicalArm,
+    *,
+    world: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Return which of the rows that hold ``some`` token of the query the arm may propose."""
+    if arm.match == "any":
+        return some
+    rows, every = np.flatnonzero(some), np.zeros_like(some)
+    held = postings.term_frequencies(words, rows, world=world)
+    if len(held.terms) == len(set(words)):
+        every[rows] = (held.tf > 0).all(axis=0)
+    few = int(every.sum()) < arm.width
+    return some if arm.match == "all_then_any" and few else every
+
+
+def _best_first(score: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Rows of ``allowed``, best first; rows stand in memory_id order, so the row settles ties."""
+    return rank_order(score, allowed)[: int(allowed.sum())]
 
 
 def _substring(

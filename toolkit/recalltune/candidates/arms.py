@@ -11,79 +11,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from recalltune.candidates.asked import Asked
 from recalltune.candidates.corpus import Corpus
-from recalltune.candidates.expand import expanded
 from recalltune.candidates.settings import Arms, DenseArm, LexicalArm, SubstringArm
 from recalltune.rank.bm25 import PostingIndex
 from recalltune.rank.dated_postings import DatedPostings
 from recalltune.rank.nearest import cosine_pairs, nearest_rows
 from recalltune.rank.substring import MODES
-from recalltune.rank.timeline import Instants
 from recalltune.rank.walk import Proposable, walk
 
-__all__ = ["Asked", "propose"]
+__all__ = ["propose"]
 
 _LONG_GONE = np.iinfo(np.int64).min
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """Q queries as the arms see them."""
-
-    texts: Mapping[str, Sequence[str]]
-    """Arm -> Q texts it searches with."""
-    at: NDArray[np.int64]
-    """shape (Q,), microseconds since 1970 UTC."""
-    scopes: Sequence[NDArray[np.int64] | None]
-    """Q arrays of scope numbers; None searches every scope."""
-    instants: Instants
-    withheld: Sequence[NDArray[np.intp]]
-    """Q arrays of rows that must not be proposed: later copies, and what the prompt holds."""
-    vectors: NDArray[np.float32] | None
-    """shape (Q, d), unit or zero rows."""
-
-    @classmethod
-    def of(
-        cls,
-        corpus: Corpus,
-        arms: Arms,
-        queries: pl.DataFrame,
-        in_prompt: Sequence[NDArray[np.intp]],
-        vectors: NDArray[np.float32] | None,
-    ) -> Asked:
-        """Look up what is known of each query before any arm runs."""
-        worlds, at = corpus.worlds, queries["asked_at"].to_numpy().astype(np.int64)
-        texts, names = queries["text"].to_list(), queries["scope"].to_list()
-        sets = {name: worlds.searched(name) for name in set(names)}
-        return cls(
-            texts={
-                arm: [expanded(text, arms.expansions, arm=arm) for text in texts]
-                for arm in arms.names
-            },
-            at=at,
-            scopes=[sets[name] for name in names],
-            instants=worlds.timeline.instants(at),
-            withheld=[
-                worlds.withheld(int(when), sets[name], rows)
-                for when, name, rows in zip(at, names, in_prompt, strict=True)
-            ],
-            vectors=vectors,
-        )
-
-    def take(self, query: NDArray[np.intp]) -> Asked:
-        """The same for some of the queries."""
-        rows = query.tolist()
-        return Asked(
-            {arm: [texts[one] for one in rows] for arm, texts in self.texts.items()},
-            self.at[query],
-            [self.scopes[one] for one in rows],
-            Instants(self.instants.entered[query], self.instants.left[query]),
-            [self.withheld[one] for one in rows],
-            None if self.vectors is None else self.vectors[query],
-        )
 
 
 @dataclass(frozen=True, eq=False)

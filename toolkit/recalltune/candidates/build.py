@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recalltune.candidates.arms import Asked, propose
+from recalltune.candidates.arms import propose
+from recalltune.candidates.asked import Asked
 from recalltune.candidates.corpus import corpus_of
 from recalltune.candidates.expand import expanded
 from recalltune.candidates.features import features_of, use_times
 from recalltune.candidates.in_prompt import rows_in_prompt
 from recalltune.candidates.labels import judgeable, of_queries, spoken_for, without_memory
-from recalltune.candidates.propose import pad_lanes
 from recalltune.candidates.settings import Admit, Arms
 from recalltune.candidates.table import (
     DEGRADED,
@@ -29,6 +29,7 @@ from recalltune.candidates.table import (
 from recalltune.candidates.world import SpanTable, Worlds, in_scope
 from recalltune.encode import Encoder, resolve, vectors_for
 from recalltune.errors import ParameterError, nearest
+from recalltune.rank.nearest import pad_lanes
 from recalltune.rank.substring import MODES
 from recalltune.rank.text_index import TextIndex
 from recalltune.store import (
@@ -186,13 +187,13 @@ def candidates_for(
     labels, of_copies = spoken_for(labels, queries, worlds)
     chosen = _encoder(encoder, config.arms)
     corpus = corpus_of(lab, worlds, config.arms, chosen)
+    read = _read(config.arms, queries["text"].to_list())
     asked, unkept = None, corpus.notices.get("vectors_not_kept", 0)
     if chosen is not None and corpus.vectors is not None:
-        read = _read_by(config.arms, "dense", queries["text"].to_list())
-        encoded = vectors_for(lab, chosen, read, "query")
+        encoded = vectors_for(lab, chosen, read["dense"], "query")
         asked, unkept = pad_lanes(encoded.vectors), unkept + encoded.unkept
     in_prompt = rows_in_prompt(config.admit, spans.frame, queries, turns)
-    as_asked = Asked.of(corpus, config.arms, queries, in_prompt, asked)
+    as_asked = Asked.of(worlds, queries, read, in_prompt, asked)
     span, table = propose(corpus, config.arms, as_asked)
     at = np.broadcast_to(as_asked.at[:, None], span.shape)
     features, codes, notices = features_of(spans, span, at, accesses)
@@ -201,7 +202,7 @@ def candidates_for(
     notices |= {
         "abstained_queries": _abstained(asked, queries.height),
         "wordless_queries": _wordless(corpus.index, queries["text"].to_list()),
-        "expanded_queries": _widened(config.arms, queries["text"].to_list()),
+        "expanded_queries": _widened(read, queries["text"].to_list()),
         "labels_of_no_memory": without_memory(labels, queries, spans),
         "labels_of_copies": of_copies,
         "same_instant": worlds.same_instant(as_asked.at, as_asked.scopes),
@@ -258,15 +259,15 @@ def _counting_others(worlds: Worlds, asked: Asked) -> NDArray[np.int64]:
     return np.array([worlds.counts_others(at, scopes) for at, scopes in told], dtype=np.int64)
 
 
-def _read_by(arms: Arms, arm: str, texts: Sequence[str]) -> list[str]:
-    """The texts an arm searches with."""
-    return [expanded(text, arms.expansions, arm=arm) for text in texts]
+def _read(arms: Arms, texts: Sequence[str]) -> dict[str, list[str]]:
+    """Arm -> the texts it searches with."""
+    return {arm: [expanded(text, arms.expansions, arm=arm) for text in texts] for arm in arms.names}
 
 
-def _widened(arms: Arms, texts: Sequence[str]) -> NDArray[np.int64]:
+def _widened(read: Mapping[str, Sequence[str]], texts: Sequence[str]) -> NDArray[np.int64]:
     """Shape (Q,), 1 where some arm searches with more than the query."""
-    read = zip(*(_read_by(arms, arm, texts) for arm in arms.names), strict=True)
-    wider = [any(one != text for one in ones) for ones, text in zip(read, texts, strict=True)]
+    by_query = zip(*read.values(), strict=True)
+    wider = [any(one != text for one in ones) for ones, text in zip(by_query, texts, strict=True)]
     return np.array(wider, dtype=np.int64)
 
 

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from recalltune.candidates.propose import pad_lanes
 from recalltune.candidates.settings import Arms, SubstringArm
 from recalltune.candidates.world import Worlds
 from recalltune.encode import Encoder, vectors_for
+from recalltune.rank.nearest import pad_lanes
 from recalltune.rank.substring import SubstringIndex
 from recalltune.rank.text_index import TextIndex
 from recalltune.rank.tokens import TOKENIZERS

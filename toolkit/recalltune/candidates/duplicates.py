@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from recalltune.candidates.propose import exact_cosine, pad_lanes
 from recalltune.encode import Encoder, vectors_for
 from recalltune.errors import ParameterError
 from recalltune.ingest.importing import NOT_COMPARED
+from recalltune.rank.nearest import cosine_pairs, pad_lanes
 from recalltune.store import Lab, note_near_duplicates, read_spans, settle_duplicates
 
 __all__ = ["NearDuplicates", "distinguishing_tokens", "mark_near_duplicates", "nearest_earlier"]
@@ -120,7 +120,7 @@ def nearest_earlier(
             row = likeness[at - start, :at]
             # The product of blocks depends on their shapes in its last bits: it only proposes.
             close = np.flatnonzero((row > threshold - _MARGIN) & (found[:at] == np.arange(at)))
-            cosine = exact_cosine(lanes[at], lanes[close])
+            cosine = cosine_pairs(lanes, lanes, np.full(close.size, at), close)
             near = close[cosine > threshold]
             near = near[np.argsort(-cosine[cosine > threshold], kind="stable")]
             same = [one for one in near.tolist() if marks[one] == marks[at]]

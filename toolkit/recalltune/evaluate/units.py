@@ -62,17 +62,20 @@ def by_session(
 
 
 def _rows_then(candidates: Candidates, judged: Judged) -> list[int]:
-    """Row of each labelled memory as it stood when its case was asked."""
-    spans = candidates.spans.select("memory_id", "enters_at").with_row_index("row")
-    rows_of: dict[str, list[tuple[int, int]]] = {}
-    for row, memory_id, enters in spans.iter_rows():
-        rows_of.setdefault(memory_id, []).append((enters, row))
+    """Row of each labelled memory, which exists, that was open when its case was asked."""
+    spans = candidates.spans.select("memory_id", "enters_at", "leaves_at").with_row_index("row")
+    rows_of: dict[str, list[tuple[int, int, int | None]]] = {}
+    for row, memory_id, enters, leaves in spans.iter_rows():
+        rows_of.setdefault(memory_id, []).append((row, enters, leaves))
     asked = candidates.queries["asked_at"].to_list()
-    found = []
-    for case, memory_id in zip(judged.slots.query.tolist(), judged.memory_ids, strict=True):
-        versions = sorted(rows_of[memory_id])
-        found.append(max((one for one in versions if one[0] < asked[case]), default=versions[0])[1])
-    return found
+    return [
+        next(
+            row
+            for row, enters, leaves in rows_of[memory_id]
+            if enters < asked[case] and (leaves is None or asked[case] <= leaves)
+        )
+        for case, memory_id in zip(judged.slots.query.tolist(), judged.memory_ids, strict=True)
+    ]
 
 
 def _places(codes: NDArray[np.int64]) -> dict[int, float]:

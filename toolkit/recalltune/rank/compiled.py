@@ -1,7 +1,8 @@
 """Compiled loops: how a kernel is declared, and whether numba is here to compile it.
 
-Every kernel has a NumPy twin with the same bits, so numba (extra ``fast``) is speed and nothing
-else. It is imported when the first kernel is wanted, never by importing the package.
+Numba (extra ``fast``) is speed and nothing else: a kernel has a NumPy twin with the same bits, or
+asks NumPy wherever its own bits could decide (`rank/feedback.py`). It is imported when the first
+kernel is wanted, never by importing the package.
 """
 
 from __future__ import annotations

@@ -8,14 +8,15 @@ the caller ranks that one query with NumPy and lets the loop go on. So its lists
 from __future__ import annotations
 
 import functools
-import importlib.util
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["FAMILIES", "LARGEST_TOP_K", "available", "compiled"]
+from recalltune.rank.compiled import kernel
+
+__all__ = ["FAMILIES", "LARGEST_TOP_K", "compiled"]
 
 FAMILIES = (
     "exponential",
@@ -33,18 +34,10 @@ LARGEST_TOP_K = 128
 """Places; the list is kept sorted as it fills, which longer ones make slow."""
 
 
-def available() -> bool:
-    """Whether numba is installed."""
-    return importlib.util.find_spec("numba") is not None
-
-
 @functools.cache
 def compiled() -> Callable[..., int]:
     """Return the loop as machine code; the first call of a new installation takes seconds."""
-    import numba
-
-    loop: Callable[..., int] = numba.njit(cache=True, fastmath=False, error_model="numpy")(_walk)
-    return loop
+    return kernel(_walk)
 
 
 def _walk(

@@ -15,7 +15,7 @@ from recalltune.rank._check import FloatArray, at_least
 from recalltune.rank.compiled import compiled_kernels
 from recalltune.rank.walk import WORTH_COMPILING, Proposable, Proposed, first_rows
 
-__all__ = ["LANES", "cosine_pairs", "nearest_rows"]
+__all__ = ["LANES", "cosine_pairs", "nearest_rows", "pad_lanes"]
 
 LANES = 16
 """Vectors are padded with zeros to a multiple of it."""
@@ -24,6 +24,12 @@ _QUERIES, _SPANS = 512, 4_096
 """Shape of one matrix product."""
 _BLOCK = 8_192
 """Pairs computed at once."""
+
+
+def pad_lanes(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Pad the width of (n, d) vectors with zeros to a multiple of `LANES`."""
+    missing = -vectors.shape[1] % LANES
+    return np.pad(vectors, ((0, 0), (0, missing))) if missing else vectors
 
 
 def cosine_pairs(

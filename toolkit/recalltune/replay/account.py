@@ -196,8 +196,11 @@ def worlds_seen(candidates: Candidates, corpus: Corpus) -> pl.DataFrame:
         current).
     """
     worlds, frame = corpus.worlds, corpus.worlds.spans.frame
+    # The status is that of the latest state: of an earlier one it tells nothing.
+    latest = pl.col("version") == pl.col("version").max().over("memory_id")
     untimed = frame.select(
-        (pl.col("status") != "current")
+        latest
+        & (pl.col("status") != "current")
         & pl.col("superseded_at").is_null()
         & pl.col("retracted_at").is_null()
     ).to_series()

@@ -19,7 +19,7 @@ from recalltune.replay.fates import NEVER_INSIDE, fates
 from recalltune.replay.list_changes import ListChange
 from recalltune.replay.logged_lists import WorldIds
 
-__all__ = ["CUT", "NOISE", "Ranked", "explained"]
+__all__ = ["NOISE", "Ranked", "explained"]
 
 CUT = "cut"
 """Stage of a memory that a configuration lists below the length that is compared."""

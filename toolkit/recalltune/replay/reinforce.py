@@ -18,14 +18,14 @@ from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.run import check_setup
-from recalltune.rank import feedback
-from recalltune.replay import reinforcing_reference, reinforcing_views
-from recalltune.replay.reinforcing_compiled import Loop, fits
-from recalltune.replay.reinforcing_fade import Fade, Fades
-from recalltune.replay.reinforcing_lanes import walk_lanes
-from recalltune.replay.reinforcing_rule import AccessRule, refuse_unbounded
-from recalltune.replay.reinforcing_split import Prefixes, stage_key, still_list
-from recalltune.replay.reinforcing_uses import Recorded
+from recalltune.rank.compiled import compiled_kernels
+from recalltune.replay.reinforcing import reference, views
+from recalltune.replay.reinforcing.compiled import Loop, fits
+from recalltune.replay.reinforcing.fade import Fade, Fades
+from recalltune.replay.reinforcing.lanes import walk_lanes
+from recalltune.replay.reinforcing.rule import AccessRule, refuse_unbounded
+from recalltune.replay.reinforcing.split import Prefixes, stage_key, still_list
+from recalltune.replay.reinforcing.uses import Recorded
 
 __all__ = ["AccessRule", "Path", "Reinforced", "reinforce"]
 
@@ -65,7 +65,7 @@ class Reinforced:
 
     def hits(self) -> pl.DataFrame:
         """Return config, query_id, rank, memory_id: every list, best first."""
-        return reinforcing_views.hits(self.candidates, self.labels, self.lists)
+        return views.hits(self.candidates, self.labels, self.lists)
 
     def ranks(self) -> pl.DataFrame:
         """Return config, query_id, memory_id, rank, still_rank, first_need: every target.
@@ -73,7 +73,7 @@ class Reinforced:
         A rank is null where the target is not shown. ``first_need`` marks the first query, in
         time, that needs the memory.
         """
-        return reinforcing_views.ranks(self.candidates, self.labels, self.lists, self.still)
+        return views.ranks(self.candidates, self.labels, self.lists, self.still)
 
     def uses(self) -> pl.DataFrame:
         """Return config, memory_id, used_at (microseconds): the uses the lists made, in time order.
@@ -81,15 +81,11 @@ class Reinforced:
         As an access log of the walk would hold them: by the tracker's counter, or by the second
         one where a config reads no other. None where recorded uses were read.
         """
-        return reinforcing_views.uses(
-            self.candidates, self.labels, self.lists, self.rule, self.counters
-        )
+        return views.uses(self.candidates, self.labels, self.lists, self.rule, self.counters)
 
     def counts(self) -> pl.DataFrame:
         """Return config, memory_id, recorded, simulated: uses at the end, of memories with any."""
-        return reinforcing_views.counts(
-            self.candidates, self.labels, self.lists, self.rule, self.counters
-        )
+        return views.counts(self.candidates, self.labels, self.lists, self.rule, self.counters)
 
     def exposure(self, *, points: int = 40) -> pl.DataFrame:
         """Return config, step, asked_at, shown, distinct, gini, top_1_share, top_10_share.
@@ -99,9 +95,7 @@ class Reinforced:
         points
             >= 1. How many steps are looked at; the last is always among them.
         """
-        return reinforcing_views.exposure(
-            self.candidates, self.labels, self.lists, self.rule, points=points
-        )
+        return views.exposure(self.candidates, self.labels, self.lists, self.rule, points=points)
 
     def drift(self, *, windows: int = 10) -> pl.DataFrame:
         """Return config, window, queries, overlap, first_needed, first_recall, still_first_recall.
@@ -111,9 +105,7 @@ class Reinforced:
         windows
             >= 1. Equal parts of the queries, in time order.
         """
-        return reinforcing_views.drift(
-            self.candidates, self.labels, self.lists, self.still, windows=windows
-        )
+        return views.drift(self.candidates, self.labels, self.lists, self.still, windows=windows)
 
 
 def reinforce(
@@ -214,7 +206,7 @@ class _Walks:
         fade = None if self._path == "reference" else self._fades.of(parts)
         chosen = self._chosen(fade, config)
         if fade is None or chosen == "reference":
-            shown = reinforcing_reference.walk(self._recorded, parts, self._rule, counters)
+            shown = reference.walk(self._recorded, parts, self._rule, counters)
             self.walks[number] = Walk(shown, still_list(parts), chosen, counters)
             return
         self.walks[number] = Walk(_NO_LIST, fade.tables.still(fade.top_k), chosen, counters)
@@ -252,9 +244,9 @@ class _Walks:
                 "decay or half_floor_decay before plain places; use 'auto'"
             )
             raise ParameterError(message)
-        if self._path == "compiled" and not feedback.available():
+        if self._path == "compiled" and not compiled_kernels():
             raise ParameterError("path 'compiled' needs numba: pip install recalltune[fast]")
-        if self._path == "lanes" or not fast or not feedback.available():
+        if self._path == "lanes" or not fast or not compiled_kernels():
             return "lanes"
         return "compiled"
 

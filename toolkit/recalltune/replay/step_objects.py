@@ -1,6 +1,6 @@
 """One account a step as a program reads it: names, numbers and ids, never a text.
 
-In: a replay and its candidates. Out: dicts that JSON takes as they are, one at a time.
+In: a replay. Out: dicts that JSON takes as they are, one at a time.
 """
 
 from __future__ import annotations
@@ -28,16 +28,9 @@ _FLOODING = (
 )  # fmt: skip
 
 
-def step_objects(walked: Replay, table: Candidates) -> Iterator[dict[str, Any]]:
-    """Yield the account of each step, in the order of the steps.
-
-    Parameters
-    ----------
-    walked
-        A replay.
-    table
-        The candidates it ranked.
-    """
+def step_objects(walked: Replay) -> Iterator[dict[str, Any]]:
+    """Yield the account of each step of a replay, in the order of the steps."""
+    table = walked.candidates
     place = {query_id: row for row, query_id in enumerate(table.queries["query_id"].to_list())}
     layers = _with_displaced(walked, table).partition_by("query_id", as_dict=True)
     stages = walked.stages.partition_by("query_id", as_dict=True)

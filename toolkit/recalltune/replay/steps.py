@@ -80,7 +80,7 @@ class Replay:
 
     def objects(self) -> Iterator[dict[str, Any]]:
         """Yield one account a step, ready for JSON, in the order of `steps`; no text in it."""
-        return step_objects(self, self.candidates)
+        return step_objects(self)
 
 
 def replay(

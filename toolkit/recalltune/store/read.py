@@ -101,8 +101,10 @@ with told as (
     select memory_id, scope, known_at, told_at, leaves_at, superseded_at, retracted_at
     from memory_span where not (gated and told_at is null)
 ), untold as (
-    select turn_id from memory
-    where turn_id is not null and memory_id not in (select memory_id from told)
+    select said.turn_id
+    from memory_span join ({SAID}) said using (memory_id, version)
+    where said.turn_id is not null
+    group by said.turn_id, memory_id having bool_and(gated and told_at is null)
 )
 select max(epoch_us(happened)) from (
     select unnest([known_at, told_at, leaves_at, superseded_at, retracted_at]) as happened

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import duckdb
 
-from recalltune.store.attributes import SPAN_ATTRIBUTES
+from recalltune.store.attributes import SAID, SPAN_ATTRIBUTES
 from recalltune.store.frames import run
 from recalltune.store.sharing import GATED_SOURCES, read_gate
 
@@ -28,12 +28,13 @@ union
 select ref from claim
 where kind = 'memory' and list_contains($sources, json_extract_string(said, '$.source'))
 """
-_CLOSE = """
+_CLOSE = f"""
 update memory_span set gated = true, told_at = make_timestamptz(opened.opens_at)
 from (
     select s.memory_id, s.version, gate.opens_at
-    from memory_span s join memory m using (memory_id) semi join gated using (memory_id)
-    left join gate on gate.turn_id = m.turn_id and gate.text_hash = s.text_hash
+    from memory_span s join ({SAID}) said using (memory_id, version)
+    semi join gated using (memory_id)
+    left join gate on gate.turn_id = said.turn_id and gate.text_hash = s.text_hash
 ) opened
 where opened.memory_id = memory_span.memory_id and opened.version = memory_span.version
 """
@@ -61,14 +62,15 @@ from (
     order by memory_id, gated and told_at is null, version desc
 ) speaking where speaking.memory_id = memory.memory_id
 """
-_REASONS = """
-select case when m.turn_id is null then 'no message'
+_REASONS = f"""
+select case when said.turn_id is null then 'no message'
             when gate.turn_id is null then 'no such message'
             when gate.text_hash <> s.text_hash then 'another text than the message'
             else gate.reason end as why,
        count(*) as n
-from memory_span s join memory m using (memory_id) semi join gated using (memory_id)
-left join gate on gate.turn_id = m.turn_id
+from memory_span s join ({SAID}) said using (memory_id, version)
+semi join gated using (memory_id)
+left join gate on gate.turn_id = said.turn_id
 group by why order by why
 """
 

@@ -24,14 +24,15 @@ case when gated and told_at is null then null
      else coalesce(epoch_us(enters_at), {BEGINNING_US}) end
 """
 _MINE = "audience in ('everyone', $audience)"
-# A memory that is withheld shuts the message it was made from: the same words, by another way.
+# A memory that is withheld shuts the message it was made from: the same words, by another way. Of
+# a memory with several texts each may be from a message of its own.
 _MESSAGES = f"""
 with withheld as (
     select turn_id, bool_or(untold) as untold from (
-        select memory.turn_id, memory_id, bool_or(gated and coalesce(epoch_us(told_at) >= $at, true)
+        select said.turn_id, memory_id, bool_or(gated and coalesce(epoch_us(told_at) >= $at, true)
                    or not {_MINE}) as untold
-        from memory join memory_span using (memory_id)
-        where memory.turn_id is not null
+        from memory_span join ({SAID}) said using (memory_id, version)
+        where said.turn_id is not null
         group by all
         having not bool_or(coalesce({_ENTERS} < $at, false)
                            and coalesce(epoch_us(leaves_at) >= $at, true) and {_MINE})

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from recalltune.charts import Stamp, compiled, patch, quota_account
@@ -17,6 +16,7 @@ from recalltune.charts.ordering import ordered
 from recalltune.errors import ParameterError
 from recalltune.evaluate.query_views import memories_then
 from recalltune.evaluate.run import rank
+from recalltune.rank.order import rank_order
 from recalltune.replay.fate_views import NOT_THERE
 from recalltune.replay.fates import fates
 from recalltune.replay.step_views import (
@@ -187,9 +187,7 @@ def _followers(replay: Replay) -> dict[str, list[dict[str, Any]]]:
         free = table.valid[row].copy()
         listed = shown.order[row]
         free[listed[listed >= 0]] = False
-        columns = np.flatnonzero(free)
-        # Columns stand in order of ids, so a stable sort leaves ties in that order.
-        best = columns[np.argsort(-shown.score[row, columns], kind="stable")][:NEXT]
+        best = rank_order(shown.score[row], free)[: min(NEXT, int(free.sum()))]
         for one in best.tolist():
             score = float(shown.score[row, one])
             rows.append((query_id, table.memory_id(row, one), score))

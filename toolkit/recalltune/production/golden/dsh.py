@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from recalltune.candidates.propose import top
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.stages import LayeredFusion
 from recalltune.production.golden.group import Case, Golden
 from recalltune.production.golden.one_query import applied, one_query, stage_of
+from recalltune.rank.order import rank_order
 from recalltune.rank.token_estimates import estimate_tokens_half, estimate_tokens_quarter
 
 __all__ = ["GROUPS"]
@@ -61,8 +61,8 @@ def _ranks(pairs: Sequence[Mapping[str, Any]], arm: str) -> list[float]:
     """Ranks as an arm of the pipeline gives them; NaN where it has no score."""
     scores = np.array([pair.get(arm, np.nan) for pair in pairs], dtype=np.float64)
     ranks = np.full(scores.shape, np.nan)
-    first = top(scores, ~np.isnan(scores), scores.size)
-    ranks[first] = np.arange(1, first.size + 1)
+    known = ~np.isnan(scores)
+    ranks[rank_order(scores, known)[: known.sum()]] = np.arange(1, known.sum() + 1)
     return [float(rank) for rank in ranks]
 
 

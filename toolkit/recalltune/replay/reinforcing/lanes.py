@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from recalltune.candidates.world import DAY_US
 from recalltune.rank.decay import reinforced_half_life
-from recalltune.replay.reinforcing_fade import Fade
-from recalltune.replay.reinforcing_rule import AccessRule
-from recalltune.replay.reinforcing_tables import FADING, NEAR, Tables
-from recalltune.replay.reinforcing_uses import Recorded
+from recalltune.replay.reinforcing.fade import Fade
+from recalltune.replay.reinforcing.rule import AccessRule
+from recalltune.replay.reinforcing.tables import FADING, NEAR, Tables
+from recalltune.replay.reinforcing.uses import Recorded
 
-__all__ = ["BYTES", "walk_lanes"]
+__all__ = ["walk_lanes"]
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ _TABLES = ("kind", "rounded", "upper", "base", "age", "days")
 def walk_lanes(
     recorded: Recorded, fades: Sequence[Fade], rule: AccessRule, *, bound_bytes: int = BYTES
 ) -> Iterator[NDArray[np.int32]]:
-    """Yield the lists of each fade, shape (Q, top_k), as `reinforcing_reference.walk` makes them.
+    """Yield the lists of each fade, shape (Q, top_k), as `reference.walk` makes them.
 
     Parameters
     ----------

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from recalltune.pipeline.stages.fade import Decay
 from recalltune.rank import feedback
 from recalltune.rank.decay import reinforced_half_life
-from recalltune.replay.reinforcing_fade import Fade
-from recalltune.replay.reinforcing_rule import AccessRule
-from recalltune.replay.reinforcing_tables import ABSENT, FADING
-from recalltune.replay.reinforcing_uses import Recorded, days_between
+from recalltune.replay.reinforcing.fade import Fade
+from recalltune.replay.reinforcing.rule import AccessRule
+from recalltune.replay.reinforcing.tables import ABSENT, FADING
+from recalltune.replay.reinforcing.uses import Recorded, days_between
 
 __all__ = ["Loop", "fits"]
 

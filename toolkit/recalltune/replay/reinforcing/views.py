@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
-from recalltune.replay.reinforcing_rule import AccessRule
-from recalltune.replay.reinforcing_state import Use
-from recalltune.replay.reinforcing_uses import Recorded
+from recalltune.replay.reinforcing.rule import AccessRule
+from recalltune.replay.reinforcing.state import Use
+from recalltune.replay.reinforcing.uses import Recorded
 
 __all__ = ["counts", "drift", "exposure", "gini", "hits", "ranks", "uses"]
 

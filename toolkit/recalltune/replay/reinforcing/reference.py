@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
-from recalltune.replay.reinforcing_rule import AccessRule
-from recalltune.replay.reinforcing_split import Part, advance, row_of
-from recalltune.replay.reinforcing_state import History, Use
-from recalltune.replay.reinforcing_tiers import Tiers
-from recalltune.replay.reinforcing_uses import Recorded, with_use
+from recalltune.replay.reinforcing.rule import AccessRule
+from recalltune.replay.reinforcing.split import Part, advance, row_of
+from recalltune.replay.reinforcing.state import History, Use
+from recalltune.replay.reinforcing.tiers import Tiers
+from recalltune.replay.reinforcing.uses import Recorded, with_use
 
 __all__ = ["padded", "walk"]
 
@@ -59,9 +59,11 @@ def walk(
         # All queries of an instant have read before any of them writes.
         for row in rows.tolist():
             if not recorded.silent[row]:
-                shown = recorded.cell[row, lists[row][: rule.shown_top]]
+                used = lists[row][: rule.shown_top]
+                if tiers is not None:
+                    tiers.note(row, used)
                 for use in uses.values():
-                    use.queue(at, shown)
+                    use.queue(at, recorded.cell[row, used])
     return padded(lists)
 
 

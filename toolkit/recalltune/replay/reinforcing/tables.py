@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ABSENT", "FADING", "NEAR", "UNMOVED", "Compact", "Tables"]
+__all__ = ["ABSENT", "FADING", "NEAR", "UNMOVED", "Tables"]
 
 Floats = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
-from recalltune.candidates.world import DAY_US
+from recalltune.candidates.world import DAY_US, AccessLog
 from recalltune.errors import ContractError
-from recalltune.replay.reinforcing_rule import AccessRule
+from recalltune.replay.reinforcing.rule import AccessRule
 
 __all__ = ["NEVER", "Recorded", "days_between", "with_use"]
 
@@ -70,19 +70,21 @@ class Recorded:
         silent = np.array([kind in rule.silent_kinds for kind in kinds], dtype=np.bool_)
         loud = asked[~silent]
         start = int(loud.min()) if loud.size else int(np.iinfo(np.int64).max)
-        ids, memory = np.unique(
-            np.array(candidates.spans["memory_id"].to_list(), dtype=np.str_), return_inverse=True
+        ids, first, memory = np.unique(
+            np.array(candidates.spans["memory_id"].to_list(), dtype=np.str_),
+            return_index=True,
+            return_inverse=True,
         )
         uses = _uses(candidates, rule)
-        count, last = _before_start(uses, memory, len(ids), start)
-        counts, since = _as_of(uses, candidates.span, asked, start)
+        # All spans of a memory share its uses.
+        early = [_before(uses[row], start) for row in first.tolist()]
         return cls(
-            candidates=with_use(candidates, counts, since),
+            candidates=_as_of(candidates, early, memory, asked),
             memory=memory.astype(np.int64),
             cell=_in_cells(memory, candidates.span),
             ids=tuple(ids.tolist()),
-            count=count,
-            last=last,
+            count=np.array([times.size for times in early], dtype=np.int64),
+            last=np.array([times[-1] if times.size else NEVER for times in early], dtype=np.int64),
             order=order,
             silent=silent,
             asked=asked,
@@ -92,7 +94,7 @@ class Recorded:
 
     def before_start(self, row: int) -> NDArray[np.int64]:
         """Return the recorded uses of one span's memory before the start, rising."""
-        return self.uses[row][: np.searchsorted(self.uses[row], self.start)]
+        return _before(self.uses[row], self.start)
 
     def single(self, row: int) -> Candidates:
         """Return the table of one query, shape (1, C), without labels; made once."""
@@ -137,45 +139,22 @@ def _in_cells(memory: NDArray[Any], span: NDArray[np.int64]) -> NDArray[np.int64
     return np.where(span >= 0, memory[np.maximum(span, 0)], 0).astype(np.int64)
 
 
-def _before_start(
-    uses: Sequence[NDArray[np.int64]], memory: NDArray[Any], memories: int, start: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Uses of each memory before the start, and the last; spans of one memory share them."""
-    count = np.zeros(memories, dtype=np.int64)
-    last = np.full(memories, NEVER, dtype=np.int64)
-    for row, number in enumerate(memory.tolist()):
-        times = uses[row]
-        if times.size:
-            before = int(np.searchsorted(times, start))
-            count[number] = before
-            last[number] = times[before - 1] if before else NEVER
-    return count, last
+def _before(times: NDArray[np.int64], start: int) -> NDArray[np.int64]:
+    return times[: np.searchsorted(times, start)]
 
 
 def _as_of(
-    uses: Sequence[NDArray[np.int64]],
-    span: NDArray[np.int64],
+    candidates: Candidates,
+    early: Sequence[NDArray[np.int64]],
+    memory: NDArray[Any],
     asked: NDArray[np.int64],
-    start: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shape (Q, C): uses before the start and before the query, and days since the last or NaN."""
-    count, since = np.zeros(span.shape), np.full(span.shape, np.nan)
-    sizes = np.array([times.size for times in uses], dtype=np.int64)
-    if not sizes.any():
-        return count, since
-    first = np.concatenate([[0], np.cumsum(sizes)])
-    flat = np.concatenate(list(uses)).astype(np.int64)
-    instants = np.unique(flat)
-    stride = instants.size + 1
-    key = np.repeat(np.arange(sizes.size), sizes) * stride + np.searchsorted(instants, flat)
-    valid = span >= 0
-    row = span[valid]
-    at = np.broadcast_to(asked[:, None], span.shape)[valid]
-    until = np.searchsorted(instants, np.minimum(at, start))
-    place = np.searchsorted(key, row * stride + until)
-    counted = place - first[row]
-    days = np.full(row.shape, np.nan)
-    used = counted > 0
-    days[used] = days_between(at[used], flat[place[used] - 1])
-    count[valid], since[valid] = counted, days
-    return count, since
+) -> Candidates:
+    """The table with the uses before the start alone, as of each query."""
+    nothing = np.array([], dtype=np.int64)
+    number = np.repeat(np.arange(len(early)), [times.size for times in early])
+    log = AccessLog(number, np.concatenate([nothing, *early]), len(early))
+    valid = candidates.valid
+    count, since = np.zeros(valid.shape), np.full(valid.shape, np.nan)
+    at = np.broadcast_to(asked[:, None], valid.shape)
+    count[valid], since[valid] = log.before(memory[candidates.span[valid]], at[valid])
+    return with_use(candidates, count, since)

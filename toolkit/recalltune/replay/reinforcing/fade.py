@@ -16,8 +16,8 @@ from recalltune.pipeline.stages.fade import Decay
 from recalltune.pipeline.stages.lancedb_pro import HalfFloorDecay
 from recalltune.rank.decay import half_floor
 from recalltune.rank.order import round_significant
-from recalltune.replay.reinforcing_split import Part, Prefixes, advance, stage_key
-from recalltune.replay.reinforcing_tables import ABSENT, FADING, UNMOVED, Tables
+from recalltune.replay.reinforcing.split import Part, Prefixes, advance, stage_key
+from recalltune.replay.reinforcing.tables import ABSENT, FADING, UNMOVED, Tables
 
 __all__ = ["Fade", "Fades", "Stretch"]
 

@@ -9,8 +9,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from recalltune.replay.reinforcing_rule import Counter
-from recalltune.replay.reinforcing_uses import Recorded, days_between
+from recalltune.replay.reinforcing.rule import Counter
+from recalltune.replay.reinforcing.uses import Recorded, days_between
 
 __all__ = ["History", "Use"]
 

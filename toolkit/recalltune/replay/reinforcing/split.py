@@ -15,7 +15,7 @@ from recalltune.candidates.table import Candidates
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.run import profile_groups, start, with_profile
 from recalltune.pipeline.stage import Affine, Places, ScoreStage, Stage, State
-from recalltune.replay.reinforcing_rule import AccessRule
+from recalltune.replay.reinforcing.rule import AccessRule
 
 __all__ = ["Part", "Prefixes", "advance", "row_of", "stage_key", "still_list"]
 
