@@ -355,3 +355,56 @@ def test_the_notice_names_the_change(lab, write: Callable[..., Path]):
     for name, content in zip("ab", both, strict=True):
         report = ingest(lab, write(f"{name}.json", json.loads(json.dumps(content))))
     assert f"{CHANGED}: 1" in report.notices
+
+
+def statuses(*claims: Claim) -> list[tuple[int | None, int | None, str | None]]:
+    """Days on which each span is retracted and leaves, and whether that was taken back."""
+    settled, turned = settle(claims), settle(claims[::-1])
+    assert (settled.spans, settled.findings) == (turned.spans, turned.findings)
+    return [
+        (span.retracted_at and span.retracted_at.day, span.leaves_at and span.leaves_at.day,
+         span.lifted)
+        for span in settled.spans
+    ]  # fmt: skip
+
+
+def test_a_status_that_is_taken_back_held_until_then():
+    retracted = claim(stated=5, file="g", status="retracted", retracted_at=day(5))
+    assert statuses(claim(), retracted, claim(stated=8, file="h")) == [
+        (5, 8, ""),
+        (None, None, None),
+    ]
+    # An edit takes it back as well.
+    assert statuses(claim(), retracted, claim("coffee", at=9, stated=9, file="h")) == [
+        (5, 9, ""),
+        (None, None, None),
+    ]
+    # What is not taken back needs no span of its own: the memory's status tells all of them.
+    assert statuses(claim(), retracted) == [(None, None, None)]
+
+
+def test_a_status_is_not_taken_back_by_another_end():
+    superseded = claim(stated=5, file="g", status="superseded", superseded_by="z")
+    retracted = claim(stated=8, file="h", status="retracted", retracted_at=day(7))
+    assert statuses(claim(), superseded, retracted) == [(None, None, None)]
+    again = claim(stated=9, file="i", status="current")
+    assert statuses(claim(), superseded, again) == [(None, 9, "z"), (None, None, None)]
+    assert statuses(
+        claim(),
+        retracted,
+        again,
+        claim(stated=12, file="j", status="retracted", retracted_at=day(11)),
+    ) == [(7, 9, ""), (None, None, None)]
+
+
+@pytest.mark.slow
+def test_a_query_sees_the_status_of_its_time(lab, write):
+    gone = {"status": "retracted", "retractedAt": "2026-01-05T00:00:00Z"}
+    ingest(lab, write("a.json", payload(2, record(layer="log"))))
+    ingest(lab, write("b.json", payload(5, record(layer="log", **gone))))
+    instants = [us(4), us(5) + 1, us(6), us(8)]
+    before = told(table_of(lab, instants, WordEncoder()), "retracted")
+    ingest(lab, write("c.json", payload(8, record(layer="log", status="current"))))
+    after = told(table_of(lab, [*instants, us(8) + 1], WordEncoder()), "retracted")
+    assert before == [[0.0], [1.0], [1.0], [1.0]]
+    assert after == [*before, [0.0]]

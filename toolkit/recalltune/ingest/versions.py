@@ -7,7 +7,7 @@ that took files in one by one, or lost some, equals one made from those that are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -73,11 +73,38 @@ def settle(claims: Sequence[Claim]) -> Settled:
         findings.add("duplicate_of stated otherwise by a later record, not used")
     if memory.duplicate_of != repeats:
         memory = memory.with_(duplicate_of=repeats)
-    spans = [span for version in stated for span in version.spans()]
+    spans = _with_what_was_taken_back([one for version in stated for one in version.states()])
+    if any(span.lifted is not None for span in spans):
+        findings.add("status taken back by a later record: held until that was stated")
     if len(spans) == 1 and attributes_of(spans[0]) == attributes_of(memory):
         spans = [stated[0].span]  # What was never restated stands in the memory alone.
     spans = _in_turn(spans)
     return Settled(memory, spans, refused, frozenset(findings), versions)
+
+
+@dataclass(frozen=True)
+class _State:
+    """One span, and the first and the last that was stated while it was open."""
+
+    span: MemorySpan
+    first: Memory
+    last: Memory
+
+
+def _with_what_was_taken_back(states: Sequence[_State]) -> list[MemorySpan]:
+    """The spans; one whose status a later state takes back tells it by itself, not by `memory`."""
+    spans = []
+    for place, one in enumerate(states):
+        span, said = one.span, one.last
+        after = states[place + 1 :]
+        if said.status != "current" and any(later.first.status == "current" for later in after):
+            # Without a time of its own, a supersession takes effect with its successor.
+            by = "" if said.superseded_at else said.superseded_by or ""
+            span = span.with_(
+                superseded_at=said.superseded_at, retracted_at=said.retracted_at, lifted=by
+            )
+        spans.append(span)
+    return spans
 
 
 @dataclass(frozen=True)
@@ -104,19 +131,26 @@ class _Stated:
         """Its newest record."""
         return self.said[-1][1]
 
-    def spans(self) -> list[MemorySpan]:
-        """The version's span, and one more for each later statement with other attributes.
+    def states(self) -> list[_State]:
+        """The version's span, and one more for each later statement that opens one.
 
-        They share text, age and telling and differ in when they were known. What is stated of a
-        text after it was replaced comes to a span that is never open.
+        That is one with other attributes, or one that takes a status back. They share text, age and
+        telling and differ in when they were known. What is stated of a text after it was replaced
+        comes to a span that is never open.
         """
         first, *later = self.said
-        spans = [self.span.with_(**attributes_of(first[1].memory))]
+        opened = self.span.with_(**attributes_of(first[1].memory))
+        states = [_State(opened, first[1].memory, first[1].memory)]
         for at, claim in later:
-            said, over = attributes_of(claim.memory), self.span.leaves_at
-            if said != attributes_of(spans[-1]) and (over is None or at < over):
-                spans.append(self.span.with_(**said, known_at=at))
-        return spans
+            now, over = states[-1], self.span.leaves_at
+            said = attributes_of(claim.memory)
+            lifts = now.last.status != "current" and claim.memory.status == "current"
+            if (said != attributes_of(now.span) or lifts) and (over is None or at < over):
+                span = self.span.with_(**said, known_at=at)
+                states.append(_State(span, claim.memory, claim.memory))
+            else:
+                states[-1] = replace(now, last=claim.memory)
+        return states
 
     def disagreements(self) -> set[str]:
         """Where its records differ in attributes, in words; those of one turn are not compared."""

@@ -145,7 +145,9 @@ class MemorySpan(Row):
 
     ``gated`` says that telling decides when the audience may see it. A gated span without
     ``told_at`` has never been told; an ungated one enters at ``known_at``. A span without a
-    ``layer`` says nothing of the memory's attributes: those in `Memory` hold for it.
+    ``layer`` says nothing of the memory's attributes: those in `Memory` hold for it. ``lifted``
+    is null unless a later record took the span's status back: then its instants stand, and it
+    names the successor, or nothing where the instant was stated.
     """
 
     table: ClassVar[str] = "memory_span"
@@ -162,6 +164,7 @@ class MemorySpan(Row):
     leaves_at: Moment | None = None
     superseded_at: Moment | None = None
     retracted_at: Moment | None = None
+    lifted: str | None = None
     gist: str | None = None
     title: str | None = None
     layer: str | None = Field(default=None, min_length=1)

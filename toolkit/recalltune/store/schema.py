@@ -101,6 +101,7 @@ create table memory_span (
     leaves_at timestamptz,
     superseded_at timestamptz,
     retracted_at timestamptz,
+    lifted varchar,
     gist varchar,
     title varchar,
     layer varchar check (layer <> ''),

@@ -82,7 +82,12 @@ update memory_span set
 from memory m left join (
     select memory_id, min(enters_at) as enters_at from memory_span group by memory_id
 ) successor on successor.memory_id = m.superseded_by
-where m.memory_id = memory_span.memory_id
+where m.memory_id = memory_span.memory_id and lifted is null
+"""
+_SETTLE_LIFTED = """
+update memory_span set superseded_at = successor.enters_at
+from (select memory_id, min(enters_at) as enters_at from memory_span group by memory_id) successor
+where successor.memory_id = memory_span.lifted
 """
 _LOOSE_ENDS = """
 select
@@ -142,6 +147,7 @@ def settle_spans(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
     """
     _close_gates(con)
     con.execute(_SETTLE)
+    con.execute(_SETTLE_LIFTED)
     dangling, undated = con.sql(_LOOSE_ENDS).fetchall()[0]
     return {
         "superseded by a memory that is not there": int(dangling),
