@@ -61,6 +61,7 @@ def main() -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.workers) as pool:
         into = options.into or Path(scratch)
+        into.mkdir(parents=True, exist_ok=True)
         jobs = [pool.submit(execute, path, into, options.timeout) for path in paths]
         results = [job.result() for job in jobs]
     for path, seconds, problem in results:

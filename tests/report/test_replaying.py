@@ -77,7 +77,7 @@ def test_people_read_times_short_ids_a_total_a_legend_and_what_was_lost(call) ->
     assert LONG not in said
     head, first = lines[1].split(), lines[2].split()
     assert head == [
-        "step", "session", "at", "world", "cand", "shown", "tokens", "empty",
+        "step", "session", "at", "asked", "world", "cand", "shown", "tokens", "empty",
     ]  # fmt: skip
     assert first[:6] == [
         "garden",

@@ -91,7 +91,7 @@ def test_the_shell_says_what_changes_and_what_was_left_out(call: Call, files: Pa
 
 def test_without_a_production_the_churn_is_said_to_be_the_floor(call: Call) -> None:
     told, _ = call("--log")
-    assert "this is production's configuration: its churn is the noise floor of the log" in told
+    assert "the configuration is taken to be production's own" in told
 
 
 def test_json_is_an_object_a_logged_query_and_the_rest_goes_elsewhere(

@@ -43,7 +43,7 @@ from recalltune.store import (
     read_turns,
 )
 
-__all__ = ["ask", "candidates", "candidates_for"]
+__all__ = ["ask", "candidates", "candidates_for", "refuse_empty_scope"]
 
 
 class Setup(Protocol):
@@ -145,12 +145,24 @@ def ask(
             message = f"{name} must be Unicode text; it holds bytes that are not UTF-8"
             raise ParameterError(message)
     table = candidates_for(lab, queries, config, encoder=encoder)
+    refuse_empty_scope(table, scope, config)
+    return table
+
+
+def refuse_empty_scope(table: Candidates, scope: str | None, config: Setup) -> None:
+    """Refuse a scope in which no memory was ever told to anyone.
+
+    Raises
+    ------
+    ParameterError
+        If there is none; the message names the nearest scope.
+    """
+    if scope is None:
+        return
     known = table.spans["scope"].drop_nulls().unique().to_list()
-    searched = in_scope(np.array(known, dtype=np.str_), scope, config.admit.scope_match)
-    if scope is not None and not searched.any():
+    if not in_scope(np.array(known, dtype=np.str_), scope, config.admit.scope_match).any():
         message = f"scope {scope!r} holds no memory; {nearest(scope, known)}"
         raise ParameterError(message)
-    return table
 
 
 def candidates_for(

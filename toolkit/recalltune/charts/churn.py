@@ -100,7 +100,7 @@ def churn(
             f"Part of each list that changes, {figures.counted(queries.height, 'query')}; "
             "colour: stage that explains it.",
             f"Diamond: mean and its {level} interval." if mean and not few else "",
-            "Hollow: the default against its own lists." if floor and not few else "",
+            "Hollow: what a replay of its own lists changes." if floor and not few else "",
             f"The {shown.height} largest of {changed.height} drawn."
             if shown.height < changed.height
             else "",
@@ -168,7 +168,8 @@ def _finding(
         )
     if mean is None or queries.height < TOO_FEW:
         return Finding("{subject} changes {changed:count} of {n:count} lists", values, "exact")
-    values |= {name: figures.share(mean[name]) for name in ("value", "lo", "hi")} | {"k": changed}
+    replaced = queries.filter(pl.any_horizontal(pl.col("entered", "left") > 0)).height
+    values |= {name: figures.share(mean[name]) for name in ("value", "lo", "hi")} | {"k": replaced}
     said = "{subject} changes {value} [{lo}, {hi}] of what is shown, in {k:count} lists"
     if floor is not None:
         values["floor"] = figures.share(floor["value"])

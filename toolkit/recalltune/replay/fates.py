@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
 from recalltune.candidates.trace import trace, visible_successor
+from recalltune.evaluate.run import Split, in_split
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.ranks import LabelSlots, ranks_of
 from recalltune.pipeline.run import check_setup
@@ -60,6 +61,7 @@ def fates(
     config: RankingConfig,
     wanted: pl.DataFrame | None = None,
     *,
+    split: Split = "tune",
     rescue: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> pl.DataFrame:
@@ -73,6 +75,8 @@ def fates(
         Ranked as it stands; a case's profile is honoured.
     wanted
         query_id, memory_id: distinct pairs. None: every target of the labels.
+    split
+        Whose targets where none are given: tune, held_out or all, as `evaluate` has it.
     rescue
         False leaves ``rescued_by`` null: it costs one run a stage.
     progress
@@ -108,7 +112,7 @@ def fates(
     it out. The margin of a threshold is on the scale of the score at that stage.
     """
     check_setup(candidates, config)
-    pairs = targets_of(candidates) if wanted is None else wanted
+    pairs = targets_of(in_split(candidates, split)) if wanted is None else wanted
     stands = trace(candidates, config, pairs)
     place = {query_id: row for row, query_id in enumerate(candidates.queries["query_id"])}
     rows = np.array([place[query_id] for query_id in stands["query_id"]], dtype=np.intp)

@@ -86,6 +86,9 @@ def prove_no_leak(
     ParameterError
         If no question is asked by then, or a way is unknown.
     """
+    if isinstance(at, bool) or not isinstance(at, int | np.integer):
+        message = f"at must be whole microseconds since 1970 UTC, as `asked_at` is, got {at!r:.60}"
+        raise ParameterError(message)
     early = np.flatnonzero(candidates.queries["asked_at"].to_numpy() <= at).tolist()
     if not early:
         message = f"at must not lie before the first question, got {at}"

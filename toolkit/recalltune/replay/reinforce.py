@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ParameterError
+from recalltune.evaluate.run import Split, in_split
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.run import check_setup
 from recalltune.rank.compiled import compiled_kernels
@@ -62,6 +63,11 @@ class Reinforced:
     """By config, which path walked it: compiled, lanes, reference; or recorded."""
     counters: tuple[frozenset[int], ...]
     """By config, which counters its stages read: 0 the tracker's, 1 ``evolution``."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Reinforced of {', '.join(self.labels)}: hits(), ranks(), uses(), exposure(), drift()"
+        )
 
     def hits(self) -> pl.DataFrame:
         """Return config, query_id, rank, memory_id: every list, best first."""
@@ -114,6 +120,7 @@ def reinforce(
     rule: AccessRule | None = None,
     *,
     labels: Sequence[str] | None = None,
+    split: Split = "tune",
     path: Path = "auto",
 ) -> Reinforced:
     """Walk the queries in time order; each list changes the uses that later queries see.
@@ -128,6 +135,9 @@ def reinforce(
         What counts as a use; the default is RecallNest's.
     labels
         One text a config, all different; by default the names, or fingerprints where names repeat.
+    split
+        Which queries are walked: those that are not held out, held_out, or all, as `evaluate` has
+        it. The others neither see a use nor make one.
     path
         ``reference``: every query through the stages of any other run. ``lanes``: NumPy, many
         configs in lock step. ``compiled``: numba. The last two take configs in which use moves
@@ -146,6 +156,7 @@ def reinforce(
     rule = rule or AccessRule()
     many = (configs,) if isinstance(configs, RankingConfig) else tuple(configs)
     named = _labels(many, labels)
+    candidates = in_split(candidates, split)
     if path not in get_args(Path):
         message = f"path must be one of {', '.join(get_args(Path))}, got {path!r}"
         raise ParameterError(message)

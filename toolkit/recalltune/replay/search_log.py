@@ -20,7 +20,7 @@ from recalltune.candidates.ledger import Hop, degradations
 from recalltune.candidates.table import Candidates, Stamp
 from recalltune.encode import Encoder
 from recalltune.errors import ParameterError
-from recalltune.evaluate.paired import Paired, mean_of, paired
+from recalltune.evaluate.paired import Paired, mean_of
 from recalltune.evaluate.run import rank, shown_hits
 from recalltune.pipeline.config import RankingConfig
 from recalltune.rank import rank_biased_overlap
@@ -61,6 +61,11 @@ class LogReplay:
     cut: Cut
     p: float
 
+    def __repr__(self) -> str:
+        return (
+            f"LogReplay of {self.queries.height} queries: queries, differences, counts, summary()"
+        )
+
     def summary(self) -> pl.DataFrame:
         """Return measure, mean, lo, hi, n, changed, sessions: 95 % intervals over whole sessions.
 
@@ -75,7 +80,7 @@ class LogReplay:
         rows = [_measure("churn", mean_of(churn, sessions), churn != 0, sessions)]
         rows += [_measure("noise floor", mean_of(floor, sessions), floor != 0, sessions)]
         above = churn - floor
-        rows += [_measure(_ABOVE, paired(above, sessions), above != 0, sessions)]
+        rows += [_measure(_ABOVE, mean_of(above, sessions), above != 0, sessions)]
         for name, column in _OVERLAPS.items():
             overlap = compared[column].to_numpy()
             rows += [_measure(name, mean_of(overlap, sessions), overlap != 1, sessions)]

@@ -99,9 +99,7 @@ def _rows(frame: pl.DataFrame | None, columns: tuple[str, ...]) -> list[dict[str
 
 
 def _fates(frame: pl.DataFrame | None) -> list[dict[str, Any]]:
-    """Without what is null: a target that is shown has no stage that lost it."""
-    rows = _rows(frame, tuple(frame.columns[1:]) if frame is not None else ())
-    return [{name: value for name, value in row.items() if value is not None} for row in rows]
+    return [] if frame is None else _rows(frame, tuple(frame.columns[1:]))
 
 
 def _arms(table: Candidates, walked: Replay, query: int) -> dict[str, dict[str, Any]]:

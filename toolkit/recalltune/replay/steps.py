@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from recalltune.candidates.build import candidates, candidates_for
+from recalltune.candidates.build import candidates, candidates_for, refuse_empty_scope
 from recalltune.candidates.ledger import Hop, degradations
 from recalltune.candidates.table import QUERY_COLUMNS, Candidates, Stamp
 from recalltune.encode import Encoder
@@ -57,6 +57,9 @@ class Replay:
     counts: Mapping[str, int] = field(default_factory=dict)
     """Cases that are held out and were not walked, and the notices of the candidates."""
 
+    def __repr__(self) -> str:
+        return f"Replay of {self.steps.height} steps: steps, accounts, hits, fates, stages, ledger"
+
     def abstentions(self) -> pl.DataFrame:
         """Return how often nothing was shown, apart for what the steps ask.
 
@@ -103,7 +106,8 @@ def replay(
     config
         The ranking.
     session
-        One session_id; None replays every interactive session, or the cases of every session.
+        One session_id, or a beginning that only one has; None replays every interactive session,
+        or the cases of every session.
     scope
         Scope the agent searched in; None searches every scope. Cases name their own.
     cases
@@ -167,12 +171,7 @@ def _of_turns(
     scope: str | None,
     encoder: Encoder | str | None,
 ) -> Candidates:
-    with lab.reading() as con:
-        turns = read_turns(con, session)
-        if turns.height == 0 and session is not None:
-            known = read_turns(con)["session_id"].unique().sort().to_list()
-            message = f"session {session!r} is unknown; {nearest(session, known)}"
-            raise ParameterError(message)
+    turns = _turns(lab, session)
     asked = turns.filter(
         (pl.col("role") == "user")
         & ~pl.col("sidechain")
@@ -181,7 +180,24 @@ def _of_turns(
     )
     if asked.height == 0:
         raise ParameterError("no turn to replay: no dated user turn in these sessions")
-    return candidates_for(lab, _queries(asked, scope), config, encoder=encoder)
+    table = candidates_for(lab, _queries(asked, scope), config, encoder=encoder)
+    refuse_empty_scope(table, scope, config)
+    return table
+
+
+def _turns(lab: Lab, session: str | None) -> pl.DataFrame:
+    """Turns of one session, named whole or by a beginning that only one has, or of all."""
+    with lab.reading() as con:
+        turns = read_turns(con, session)
+        if turns.height or session is None:
+            return turns
+        known = read_turns(con)["session_id"].unique().sort().to_list()
+        same = [one for one in known if one.startswith(session)] if session else []
+        if len(same) == 1:
+            return read_turns(con, same[0])
+    why = f"begins {len(same)} sessions" if same else "is unknown"
+    message = f"session {session!r} {why}; {nearest(session, known)}"
+    raise ParameterError(message)
 
 
 def _queries(turns: pl.DataFrame, scope: str | None) -> pl.DataFrame:

@@ -86,7 +86,7 @@ def replay_lines(walked: Replay) -> list[str]:
             f"   statistics over the {walked.config.admit.statistics}",
             columns=_COLUMNS,
         ),
-        *table_lines(table := _table(walked.steps), limit=_STEPS + 1),
+        *table_lines(table := _table(walked), limit=_STEPS + 1),
     ]
     if (more := walked.steps.height - _STEPS) > 0:
         lines.append(f"the total has {counted(more, 'further step')}; --json tells each")
@@ -100,16 +100,23 @@ def replay_lines(walked: Replay) -> list[str]:
     return lines
 
 
-def _table(steps: pl.DataFrame) -> pl.DataFrame:
+_ASKED = 24
+"""Columns of a question."""
+
+
+def _table(walked: Replay) -> pl.DataFrame:
+    steps = walked.steps
+    asked = dict(walked.candidates.queries.select("query_id", "text").iter_rows())
     listed, large = steps.head(_STEPS), int(steps["oversize"].sum())
     longest = _TIGHT if large else _LONGEST
     told = listed.with_columns(
         pl.Series("at", [iso_utc(at // 1_000_000 * 1_000_000) for at in listed["asked_at"]]),
         pl.Series("step", short_ids(listed["query_id"].to_list(), longest=longest)),
         pl.Series("session", short_ids(listed["session"].to_list(), longest=longest)),
+        pl.Series("asked", [plain(asked[one], columns=_ASKED) for one in listed["query_id"]]),
         pl.col("why").replace_strict(_WHY, default=None, return_dtype=pl.String).fill_null(""),
     ).select(
-        "step", "session", "at", "world", pl.col("candidates").alias("cand"),
+        "step", "session", "at", "asked", "world", pl.col("candidates").alias("cand"),
         pl.col("picked").alias("shown"), pl.col("oversize").alias("large"), "tokens",
         pl.col("effective_sessions").round(1).alias("sess"), pl.col("why").alias("empty"),
     )  # fmt: skip
@@ -118,6 +125,7 @@ def _table(steps: pl.DataFrame) -> pl.DataFrame:
         "step": "total",
         "session": counted(steps["session"].n_unique(), "session"),
         "at": counted(steps.height, "step"),
+        "asked": "",
         "cand": int(steps["candidates"].sum()),
         "shown": int(steps["picked"].sum()),
         "large": large,

@@ -19,6 +19,11 @@ _COLUMNS = 100
 _QUERIES = 12
 """Queries a terminal is told one by one."""
 _QUERY_COLUMNS = 36
+_EXPLAINED = (
+    "what left is explained by the stage of the configuration that takes it out, what entered by "
+    "the stage of production that had taken it out; cut: it stands below as many ids as the log "
+    "shows, which is as far as the lists are compared"
+)
 
 
 def log_replay_findings(replayed: LogReplay) -> list[str]:
@@ -48,7 +53,11 @@ def log_replay_lines(replayed: LogReplay) -> list[str]:
         lines += paragraph(told)
     if replayed.counts["replayed"]:
         lines += ["", *table_lines(_by_stage(replayed.differences))]
-        lines += ["", *table_lines(_largest(replayed.queries))]
+        lines += paragraph(_EXPLAINED)
+        largest = _largest(replayed.queries)
+        lines += ["", *table_lines(largest)]
+        if largest.height < replayed.counts["replayed"]:
+            lines += [f"the {largest.height} that change most; --json has all of them"]
     lines += notice_lines(log_notices(replayed))
     lines += degraded_lines(replayed.ledger)
     lines += [f"finding: {told}" for told in log_replay_findings(replayed)]
@@ -91,7 +100,10 @@ def _meaning(replayed: LogReplay) -> Iterator[str]:
         "churn above the floor"
     ]
     if replayed.config.fingerprint == replayed.production.fingerprint:
-        yield "this is production's configuration: its churn is the noise floor of the log"
+        yield (
+            "the configuration is taken to be production's own: its churn is the noise floor of "
+            "the log. A high floor says that something else wrote it: name that with --production"
+        )
     elif above["lo"] is None:
         yield "one session: no interval, so nothing is said beyond these queries"
     elif above["lo"] > 0:
