@@ -79,14 +79,8 @@ def test_people_read_times_short_ids_a_total_a_legend_and_what_was_lost(call) ->
     assert head == [
         "step", "session", "at", "asked", "world", "cand", "shown", "tokens", "empty",
     ]  # fmt: skip
-    assert first[:6] == [
-        "garden",
-        f"{LONG[:6]}…{LONG[-6:]}1",
-        "2026-01-10T00:00:00Z",
-        "4",
-        "3",
-        "2",
-    ]
+    assert first[:3] == ["garden", f"{LONG[:6]}…{LONG[-6:]}1", "2026-01-10T00:00:00Z"]
+    assert first[-4:-1] == ["4", "3", "2"]
     [total] = [line for line in lines if line.startswith("total")]
     assert "2 sessions" in total
     assert "3 steps" in total
