@@ -301,8 +301,15 @@ def honest_again() -> Iterator[pytest.MonkeyPatch]:
         patch.undo()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("mutant", "name"), MUTANTS, ids=[one.__name__ for one, _ in MUTANTS])
+def mutants() -> Iterator[Any]:
+    """The three that peek at a value are tried by every run, those one instant off by long ones."""
+    for mutant, name in MUTANTS:
+        peeks = mutant.__name__.startswith("peeking")
+        marks = pytest.mark.slow if peeks else pytest.mark.stress
+        yield pytest.param(mutant, name, id=mutant.__name__, marks=marks)
+
+
+@pytest.mark.parametrize(("mutant", "name"), mutants())
 def test_a_library_that_peeks_is_caught(
     mutant: Callable[[pytest.MonkeyPatch], None], name: str, tmp_path: Path
 ) -> None:

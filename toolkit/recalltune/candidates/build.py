@@ -16,7 +16,7 @@ from recalltune.candidates.asked import Asked
 from recalltune.candidates.corpus import corpus_of
 from recalltune.candidates.expand import expanded
 from recalltune.candidates.features import features_of, use_times
-from recalltune.candidates.in_prompt import rows_in_prompt
+from recalltune.candidates.in_prompt import held_back, rows_in_prompt
 from recalltune.candidates.labels import judgeable, of_queries, spoken_for, without_memory
 from recalltune.candidates.settings import Admit, Arms
 from recalltune.candidates.table import (
@@ -219,7 +219,7 @@ def candidates_for(
         "labels_of_copies": of_copies,
         "same_instant": worlds.same_instant(as_asked.at, as_asked.scopes),
         "store_statistics": _counting_others(worlds, as_asked),
-        "in_prompt": np.array([rows.size for rows in in_prompt], dtype=np.int64),
+        "in_prompt": held_back(in_prompt, worlds, as_asked.at, as_asked.scopes),
     }
     return Candidates(
         queries=queries,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,16 +31,12 @@ class Copies:
         Rows of a memory's first text take part, whatever is said of it later; but one that was
         pinned since is kept in view, and no copy of anything.
         """
-        ids, said = spans["memory_id"].to_list(), spans["duplicate_of"].to_list()
-        pointers = {one: other for one, other in zip(ids, said, strict=True) if other is not None}
-        roots = _roots(pointers)
-        roots |= {root: root for root in roots.values()}
-        begins = _first_texts(spans, roots)
+        begins = _first_texts(spans, enters)
         rows = sorted(begins, key=lambda row: (enters[begins[row]], row))
-        numbers = {root: number for number, root in enumerate(sorted(set(roots.values())))}
+        groups = _groups(spans, [row for row in rows if row == begins[row]])
         return cls(
             np.array(rows, dtype=np.intp),
-            np.array([numbers[roots[ids[row]]] for row in rows], dtype=np.intp),
+            np.array([groups[begins[row]] for row in rows], dtype=np.intp),
         )
 
     def later(self, shown: NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -58,8 +54,13 @@ class Copies:
         return next((int(row) for row in rows if shown[row]), None)
 
 
-def _first_texts(spans: pl.DataFrame, ids: Collection[str]) -> dict[int, int]:
-    """Rows of the first texts of some memories, each with the row of its memory's version 1."""
+def _first_texts(spans: pl.DataFrame, enters: NDArray[np.int64]) -> dict[int, int]:
+    """Rows of the first texts of repeated memories, each with the row of its memory's version 1.
+
+    A row that enters before version 1 is left out: whether that will ever enter is not known then.
+    """
+    pointing = spans.filter(pl.col("duplicate_of").is_not_null())
+    ids = {*pointing["memory_id"], *pointing["duplicate_of"]}
     mine = spans.with_row_index("row").filter(pl.col("memory_id").is_in(list(ids)))
     same = [name for name in _OF_A_TEXT if name in spans.columns]
     begins = {row["memory_id"]: row for row in mine.filter(version=1).iter_rows(named=True)}
@@ -67,22 +68,27 @@ def _first_texts(spans: pl.DataFrame, ids: Collection[str]) -> dict[int, int]:
         row["row"]: begin["row"]
         for row in mine.iter_rows(named=True)
         if (begin := begins.get(row["memory_id"])) is not None
+        and enters[begin["row"]] <= enters[row["row"]]
         and all(row[name] == begin[name] for name in same)
         and (begin.get("pinned") or not row.get("pinned"))
     }
 
 
-def _roots(pointers: Mapping[str, str]) -> dict[str, str]:
-    """Where the pointers from each id lead to in the end; of a circle, its first id."""
-    roots: dict[str, str] = {}
-    for start in pointers:
-        path: dict[str, None] = {}
-        here = start
-        while here in pointers and here not in roots and here not in path:
-            path[here] = None
-            here = pointers[here]
-        if here in path:  # a circle
-            ring = list(path)[list(path).index(here) :]
-            here = min(ring)
-        roots |= dict.fromkeys(path, roots.get(here, here))
-    return roots
+def _groups(spans: pl.DataFrame, rows: Sequence[int]) -> dict[int, int]:
+    """The group of each of some rows of different memories, given in order of entering.
+
+    A memory joins the group that its pointer leads to, or that points to it, within its scope. It
+    never joins two groups into one: what enters later, or elsewhere, would change what stood here.
+    """
+    scopes = spans["scope"].to_list() if "scope" in spans.columns else [None] * spans.height
+    named: dict[tuple[str, str | None], int] = {}
+    groups: dict[int, int] = {}
+    for row in rows:
+        memory_id, other = spans["memory_id"][row], spans["duplicate_of"][row]
+        scope = scopes[row]
+        keys = [(one, scope) for one in (memory_id, other) if one is not None]
+        known = [named[key] for key in keys if key in named]
+        groups[row] = known[0] if known else len(groups)
+        for key in keys:
+            named.setdefault(key, groups[row])
+    return groups

@@ -6,13 +6,16 @@ were taken from what still stands in the prompt when it is asked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from recalltune.candidates.settings import Admit
+from recalltune.candidates.world import Worlds
 
-__all__ = ["rows_in_prompt"]
+__all__ = ["held_back", "rows_in_prompt"]
 
 
 def rows_in_prompt(
@@ -54,3 +57,30 @@ def rows_in_prompt(
         rows = [row for one in before[-admit.prompt_turns :] for row in rows_of.get(one, [])]
         found.append(np.array(sorted(rows), dtype=np.intp))
     return found
+
+
+def held_back(
+    in_prompt: Sequence[NDArray[np.intp]],
+    worlds: Worlds,
+    at: NDArray[np.int64],
+    scopes: Sequence[NDArray[np.int64] | None],
+) -> NDArray[np.int64]:
+    """Shape (Q,), how many memories each query is not proposed since its prompt holds them.
+
+    What enters later, has ended or is in another scope is not held back: it is not there.
+
+    Parameters
+    ----------
+    in_prompt
+        From `rows_in_prompt`.
+    worlds, at, scopes
+        What each of Q queries may see, when it is asked, and the numbers of its scopes.
+    """
+    counts = np.zeros(at.size, dtype=np.int64)
+    for query, rows in enumerate(in_prompt):
+        seen = (worlds.spans.enters[rows] < at[query]) & (at[query] <= worlds.until[rows])
+        searched = scopes[query]
+        if searched is not None:
+            seen &= np.isin(worlds.scopes[1][rows], searched)
+        counts[query] = seen.sum()
+    return counts

@@ -247,14 +247,16 @@ def _rows_of(candidates: Candidates) -> Mapping[str, list[int]]:
 
 
 def visible_successor(candidates: Candidates, query: int, row: int) -> str | None:
-    """Return what replaced the memory of a span, if it is in the world of the query."""
+    """Return what had replaced the memory of a span by the query's time, if the query sees it."""
     if candidates.corpus is None:
         return None
-    successor = candidates.spans["superseded_by"][row]
-    if successor is None:
-        return None
+    successor, worlds = candidates.spans["superseded_by"][row], candidates.corpus.worlds
     asked = candidates.queries.row(query, named=True)
-    world = candidates.corpus.worlds.world(int(asked["asked_at"]), asked["scope"])
+    at = int(asked["asked_at"])
+    # What was retracted by then may be replaced later still.
+    if successor is None or worlds.spans.superseded[row] >= at:
+        return None
+    world = worlds.world(at, asked["scope"])
     ids = candidates.spans["memory_id"]
     there = bool((ids == successor).to_numpy()[world].any())
     return str(successor) if there else None

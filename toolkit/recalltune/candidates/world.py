@@ -166,7 +166,7 @@ class Worlds:
     ) -> NDArray[np.bool_]:
         """Shape (S,); spans of a world that an arm may propose: of copies, the first one alone.
 
-        ``in_prompt`` are rows that the prompt holds already; a copy of them says nothing new.
+        ``in_prompt`` are rows that the prompt holds already; a later copy of them stays hidden.
         """
         allowed = self.current(at, world)
         if self.admit.duplicates == "hide" and self.spans.copies.rows.size:

@@ -128,8 +128,8 @@ def feedback_drift(frame: pl.DataFrame, **about: Unpack[About]) -> Chart:
         "feedback_drift",
         _drift_finding(overlap, needed, ends),
         sentences=[
-            "Above: mean share of a list that stands in the list without simulated use too.",
-            "Below: share shown of targets needed for the first time; broad and pale: without it."
+            "Above: share of a list that stands in the list without use too.",
+            "Below: share shown of targets needed for the first time; pale: without use."
             if recalls.height
             else "No target is needed for the first time, or no labels are given.",
         ],

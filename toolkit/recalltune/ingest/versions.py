@@ -91,13 +91,19 @@ class _State:
     last: Memory
 
 
+def _ended(said: Memory) -> bool:
+    """Whether a record says that, and from when on, a memory does not hold any more."""
+    known = said.superseded_at or said.retracted_at or said.superseded_by
+    return said.status != "current" and known is not None
+
+
 def _with_what_was_taken_back(states: Sequence[_State]) -> list[MemorySpan]:
     """The spans; one whose status a later state takes back tells it by itself, not by `memory`."""
     spans = []
     for place, one in enumerate(states):
         span, said = one.span, one.last
         after = states[place + 1 :]
-        if said.status != "current" and any(later.first.status == "current" for later in after):
+        if _ended(said) and any(later.first.status == "current" for later in after):
             # Without a time of its own, a supersession takes effect with its successor.
             by = "" if said.superseded_at else said.superseded_by or ""
             span = span.with_(
@@ -144,7 +150,7 @@ class _Stated:
         for at, claim in later:
             now, over = states[-1], self.span.leaves_at
             said = attributes_of(claim.memory)
-            lifts = now.last.status != "current" and claim.memory.status == "current"
+            lifts = _ended(now.last) and claim.memory.status == "current"
             if (said != attributes_of(now.span) or lifts) and (over is None or at < over):
                 span = self.span.with_(**said, known_at=at)
                 states.append(_State(span, claim.memory, claim.memory))

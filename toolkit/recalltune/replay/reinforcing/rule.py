@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from recalltune.errors import ParameterError, Settings
 from recalltune.pipeline.config import RankingConfig
+from recalltune.pipeline.run import with_profile
 from recalltune.pipeline.stage import Stage
 
 __all__ = ["AccessRule", "Counter", "refuse_unbounded"]
@@ -77,7 +78,7 @@ class AccessRule(Counter):
 
 
 def refuse_unbounded(config: RankingConfig) -> None:
-    """Refuse a config in which use can raise a score without limit.
+    """Refuse a config in which use can raise a score without limit, in any of its profiles.
 
     Every other stage that reads use has a ceiling of its own: ``cap``, ``max_multiple``, or a
     weight that never passes 1.
@@ -87,10 +88,12 @@ def refuse_unbounded(config: RankingConfig) -> None:
     ParameterError
         If a ``frequency_boost`` is on: its multiplier grows with every doubling of the uses.
     """
-    for stage in config.stages:
-        if stage.kind == "frequency_boost" and stage.weight > 0.0:
-            message = (
-                f"{stage.name}.weight must be 0 where uses are simulated, got {stage.weight:g}: "
-                "its bonus has no ceiling; access_boost has one"
-            )
-            raise ParameterError(message)
+    for profile in (None, *sorted(config.profiles)):
+        where = "" if profile is None else f" in profile {profile!r}"
+        for stage in with_profile(config, profile).stages:
+            if stage.kind == "frequency_boost" and stage.weight > 0.0:
+                message = (
+                    f"{stage.name}.weight must be 0 where uses are simulated, got "
+                    f"{stage.weight:g}{where}: its bonus has no ceiling; access_boost has one"
+                )
+                raise ParameterError(message)
