@@ -309,7 +309,7 @@ def mutants() -> Iterator[Any]:
         yield pytest.param(mutant, name, id=mutant.__name__, marks=marks)
 
 
-@pytest.mark.parametrize(("mutant", "name"), mutants())
+@pytest.mark.parametrize(("mutant", "name"), list(mutants()))
 def test_a_library_that_peeks_is_caught(
     mutant: Callable[[pytest.MonkeyPatch], None], name: str, tmp_path: Path
 ) -> None:
