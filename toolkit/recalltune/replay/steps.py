@@ -171,7 +171,19 @@ def _of_turns(
     scope: str | None,
     encoder: Encoder | str | None,
 ) -> Candidates:
-    turns = _turns(lab, session)
+    asked = _questions(lab, session)
+    table = candidates_for(lab, _queries(asked, scope), config, encoder=encoder)
+    refuse_empty_scope(table, scope, config)
+    return table
+
+
+def _questions(lab: Lab, session: str | None) -> pl.DataFrame:
+    """Turns that ask: of one session, named whole or by a beginning that only one has, or of all.
+
+    A session in which no user asks is not known here: the agent's own ones must not be named.
+    """
+    with lab.reading() as con:
+        turns = read_turns(con)
     asked = turns.filter(
         (pl.col("role") == "user")
         & ~pl.col("sidechain")
@@ -180,21 +192,13 @@ def _of_turns(
     )
     if asked.height == 0:
         raise ParameterError("no turn to replay: no dated user turn in these sessions")
-    table = candidates_for(lab, _queries(asked, scope), config, encoder=encoder)
-    refuse_empty_scope(table, scope, config)
-    return table
-
-
-def _turns(lab: Lab, session: str | None) -> pl.DataFrame:
-    """Turns of one session, named whole or by a beginning that only one has, or of all."""
-    with lab.reading() as con:
-        turns = read_turns(con, session)
-        if turns.height or session is None:
-            return turns
-        known = read_turns(con)["session_id"].unique().sort().to_list()
-        same = [one for one in known if one.startswith(session)] if session else []
-        if len(same) == 1:
-            return read_turns(con, same[0])
+    if session is None:
+        return asked
+    known = asked["session_id"].unique().sort().to_list()
+    same = [one for one in known if one.startswith(session)] if session else []
+    if session in known or len(same) == 1:
+        same = [session] if session in known else same
+        return asked.filter(pl.col("session_id").is_in(same))
     why = f"begins {len(same)} sessions" if same else "is unknown"
     message = f"session {session!r} {why}; {nearest(session, known)}"
     raise ParameterError(message)
