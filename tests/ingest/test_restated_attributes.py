@@ -383,10 +383,12 @@ def test_a_status_that_is_taken_back_held_until_then():
     assert statuses(claim(), retracted) == [(None, None, None)]
 
 
-def test_a_status_is_not_taken_back_by_another_end():
+def test_the_first_end_holds_until_current_is_said():
     superseded = claim(stated=5, file="g", status="superseded", superseded_by="z")
     retracted = claim(stated=8, file="h", status="retracted", retracted_at=day(7))
-    assert statuses(claim(), superseded, retracted) == [(None, None, None)]
+    assert statuses(claim(), superseded, retracted) == [(7, None, "z")]
+    other = claim(stated=8, file="h", status="superseded", superseded_by="y")
+    assert statuses(claim(), superseded, other) == [(None, None, "z")]
     again = claim(stated=9, file="i", status="current")
     assert statuses(claim(), superseded, again) == [(None, 9, "z"), (None, None, None)]
     assert statuses(

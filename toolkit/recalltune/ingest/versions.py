@@ -73,10 +73,14 @@ def settle(claims: Sequence[Claim]) -> Settled:
         findings.add("duplicate_of stated otherwise by a later record, not used")
     if memory.duplicate_of != repeats:
         memory = memory.with_(duplicate_of=repeats)
-    spans = _with_what_was_taken_back([one for version in stated for one in version.states()])
+    states = [one for version in stated for one in version.states()]
+    spans = _with_their_ends(states, newest.speaker.memory)
     if any(span.lifted is not None for span in spans):
-        findings.add("status taken back by a later record: held until that was stated")
-    if len(spans) == 1 and attributes_of(spans[0]) == attributes_of(memory):
+        findings.add(
+            "status changed by a later record: the first one holds until *current* is said"
+        )
+    once = len(spans) == 1 and spans[0].lifted is None
+    if once and attributes_of(spans[0]) == attributes_of(memory):
         spans = [stated[0].span]  # What was never restated stands in the memory alone.
     spans = _in_turn(spans)
     return Settled(memory, spans, refused, frozenset(findings), versions)
@@ -84,11 +88,13 @@ def settle(claims: Sequence[Claim]) -> Settled:
 
 @dataclass(frozen=True)
 class _State:
-    """One span, and the first and the last that was stated while it was open."""
+    """One span, and what was stated while it was open."""
 
     span: MemorySpan
     first: Memory
     last: Memory
+    ended: Memory | None
+    """The first that said the memory does not hold any more."""
 
 
 def _ended(said: Memory) -> bool:
@@ -97,19 +103,35 @@ def _ended(said: Memory) -> bool:
     return said.status != "current" and known is not None
 
 
-def _with_what_was_taken_back(states: Sequence[_State]) -> list[MemorySpan]:
-    """The spans; one whose status a later state takes back tells it by itself, not by `memory`."""
-    spans = []
-    for place, one in enumerate(states):
-        span, said = one.span, one.last
-        after = states[place + 1 :]
-        if _ended(said) and any(later.first.status == "current" for later in after):
-            # Without a time of its own, a supersession takes effect with its successor.
-            by = "" if said.superseded_at else said.superseded_by or ""
-            span = span.with_(
-                superseded_at=said.superseded_at, retracted_at=said.retracted_at, lifted=by
+def _with_their_ends(states: Sequence[_State], newest: Memory) -> list[MemorySpan]:
+    """The spans; the first end that was stated holds until a record says *current* again.
+
+    One that is not what the newest record says stands in the span by itself, not in `memory`, so
+    that what is stated later changes nothing before.
+    """
+    spans: list[MemorySpan] = []
+    eras: list[list[_State]] = []
+    for one in states:
+        holds_again = bool(eras) and _ended(eras[-1][-1].last) and one.first.status == "current"
+        if not eras or holds_again:
+            eras.append([])
+        eras[-1].append(one)
+    for era in eras:
+        end = next((one.ended for one in era if one.ended is not None), None)
+        if end is None or (era is eras[-1] and _status(end) == _status(newest)):
+            spans += [one.span for one in era]
+            continue
+        # Without a time of its own, a supersession takes effect with its successor.
+        by = "" if end.superseded_at else end.superseded_by or ""
+        later = newest.retracted_at if era is eras[-1] and newest.status == "retracted" else None
+        spans += [
+            one.span.with_(
+                superseded_at=end.superseded_at,
+                retracted_at=end.retracted_at or later,
+                lifted=by,
             )
-        spans.append(span)
+            for one in era
+        ]
     return spans
 
 
@@ -146,16 +168,17 @@ class _Stated:
         """
         first, *later = self.said
         opened = self.span.with_(**attributes_of(first[1].memory))
-        states = [_State(opened, first[1].memory, first[1].memory)]
+        states = [_state_of(opened, first[1].memory)]
         for at, claim in later:
             now, over = states[-1], self.span.leaves_at
             said = attributes_of(claim.memory)
             lifts = _ended(now.last) and claim.memory.status == "current"
             if (said != attributes_of(now.span) or lifts) and (over is None or at < over):
                 span = self.span.with_(**said, known_at=at)
-                states.append(_State(span, claim.memory, claim.memory))
+                states.append(_state_of(span, claim.memory))
             else:
-                states[-1] = replace(now, last=claim.memory)
+                ended = now.ended or (claim.memory if _ended(claim.memory) else None)
+                states[-1] = replace(now, last=claim.memory, ended=ended)
         return states
 
     def disagreements(self) -> set[str]:
@@ -173,7 +196,7 @@ class _Stated:
     def changes_of_status(self) -> set[str]:
         """Whether its records differ in its status, in words."""
         newest = self.speaker
-        others = [one for one in self.heard if _status(one) != _status(newest)]
+        others = [one for one in self.heard if _status(one.memory) != _status(newest.memory)]
         if not others or newest.memory.turn_id is not None:
             return set()
         if max((_when(one, self.span), *_stated(one)) for one in others) < (
@@ -288,8 +311,12 @@ def _span(version: Sequence[Claim], claims: Sequence[Claim], findings: set[str])
     return first if same else first.with_(**changes)
 
 
-def _status(claim: Claim) -> tuple[Any, ...]:
-    return tuple(getattr(claim.memory, name) for name in _STATUS)
+def _state_of(span: MemorySpan, said: Memory) -> _State:
+    return _State(span, said, said, said if _ended(said) else None)
+
+
+def _status(said: Memory) -> tuple[Any, ...]:
+    return tuple(getattr(said, name) for name in _STATUS)
 
 
 def _when(claim: Claim, span: MemorySpan) -> datetime:

@@ -146,8 +146,8 @@ class MemorySpan(Row):
     ``gated`` says that telling decides when the audience may see it. A gated span without
     ``told_at`` has never been told; an ungated one enters at ``known_at``. A span without a
     ``layer`` says nothing of the memory's attributes: those in `Memory` hold for it. ``lifted``
-    is null unless a later record took the span's status back: then its instants stand, and it
-    names the successor, or nothing where the instant was stated.
+    is null unless the newest record says otherwise of the status: then the span's own instants
+    stand, and it names the successor, or nothing where the instant was stated.
     """
 
     table: ClassVar[str] = "memory_span"
