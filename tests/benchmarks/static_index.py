@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from recalltune.rank.bm25 import PostingIndex, idf
 from recalltune.rank.compiled import kernel
 from recalltune.rank.nearest import LANES, cosine_pairs
+from recalltune.rank.order import NEAR_CUT
 from recalltune.rank.walk import first_rows
 from recalltune.rank.walk_kernels import keep_best, keep_near, settle_near
 
@@ -102,7 +103,7 @@ def _walk_with_arrays(
         total[place] = 0.0
         if place.size > width:
             cut = np.partition(score, place.size - width)[place.size - width]
-            near = score >= cut - 1e-11 * abs(cut)
+            near = score >= cut - NEAR_CUT * abs(cut)
             place, score = place[near], score[near]
         fits = min(place.size, found_place.shape[1])
         found_place[q, :fits], found_score[q, :fits] = place[:fits], score[:fits]

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from recalltune.errors import checked
-from recalltune.evaluate.run import rank
+from recalltune.evaluate.shown import rank
 from recalltune.pipeline.config import RankingConfig
 from recalltune.replay.fates import fates
 from recalltune.replay.steps import Replay, replay

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import recalltune as rt
 from recalltune.errors import checked
 from recalltune.evaluate.cautions import cautions
-from recalltune.evaluate.run import Evaluation, rank
+from recalltune.evaluate.run import Evaluation
+from recalltune.evaluate.shown import rank
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.scales import scale_notices
 from recalltune.pipeline.stages import Threshold

@@ -21,7 +21,7 @@ import pytest
 from recalltune import store
 from recalltune.candidates.build import candidates
 from recalltune.candidates.world import AccessLog, SpanTable, Worlds
-from recalltune.evaluate.run import rank
+from recalltune.evaluate.shown import rank
 from recalltune.pipeline.config import preset, preset_names
 from recalltune.pipeline.explain import explain
 from recalltune.rank.dated_postings import DatedPostings, Statistics

@@ -14,7 +14,8 @@ import pytest
 from recalltune.candidates.build import candidates
 from recalltune.candidates.table import Candidates
 from recalltune.errors import ContractError, ParameterError, checked
-from recalltune.evaluate.run import evaluate, rank
+from recalltune.evaluate.run import evaluate
+from recalltune.evaluate.shown import rank
 from recalltune.pipeline.config import RankingConfig
 from recalltune.sweep.choose import difference
 from small_lab import Ask, Note, WordEncoder, make_lab

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import recalltune as rt
 from recalltune.candidates.table import Candidates
 from recalltune.errors import checked
-from recalltune.evaluate.run import rank
+from recalltune.evaluate.shown import rank
 from recalltune.pipeline.config import RankingConfig, preset
 from recalltune.pipeline.stage import FilterStage
 from recalltune.replay.account import (

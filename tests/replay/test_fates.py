@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recalltune.candidates.table import Candidates
 from recalltune.charts import loss_stages
 from recalltune.errors import ContractError, checked
-from recalltune.evaluate.run import rank, shown_hits
+from recalltune.evaluate.shown import rank, shown_hits
 from recalltune.pipeline.config import RankingConfig, preset, preset_names
 from recalltune.pipeline.stage import FilterStage
 from recalltune.replay.account import stage_account

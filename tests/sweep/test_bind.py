@@ -17,7 +17,7 @@ import recalltune as rt
 from recalltune.candidates.build import candidates_for
 from recalltune.candidates.narrow import narrowed, widest
 from recalltune.errors import ContractError, ParameterError, checked
-from recalltune.evaluate.run import rank
+from recalltune.evaluate.shown import rank
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.stages import AnyStage
 from recalltune.production.golden.one_query import one_query

@@ -14,8 +14,9 @@ from recalltune.candidates.duplicates import mark_near_duplicates
 from recalltune.encode import encoder
 from recalltune.errors import ContractError, ParameterError, RecalltuneError, SourceError
 from recalltune.evaluate.cases import load_cases
-from recalltune.evaluate.run import Evaluation, evaluate, rank
+from recalltune.evaluate.run import Evaluation, evaluate
 from recalltune.evaluate.saving import save_evaluation
+from recalltune.evaluate.shown import rank
 from recalltune.ingest import ingest
 from recalltune.pipeline.address import get, set_many
 from recalltune.pipeline.config import RankingConfig, load_config, preset, preset_names

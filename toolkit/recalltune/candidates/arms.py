@@ -19,6 +19,7 @@ from recalltune.candidates.settings import Arms, DenseArm, LexicalArm, Substring
 from recalltune.rank.bm25 import PostingIndex
 from recalltune.rank.dated_postings import DatedPostings
 from recalltune.rank.nearest import cosine_pairs, nearest_rows
+from recalltune.rank.ragged import places_within, pointers
 from recalltune.rank.substring import MODES
 from recalltune.rank.walk import Proposable, walk
 
@@ -84,7 +85,7 @@ def propose(
             _fill_cosines(corpus, asked, query, row, score)
         table |= {f"{arm}_score": score, f"{arm}_rank": rank}
     counts = np.bincount(query, minlength=queries)
-    column = np.arange(union.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    column = places_within(counts)
     shape = queries, int(counts.max(initial=0))
     span = np.full(shape, -1, dtype=np.int64)
     span[query, column] = row
@@ -131,9 +132,9 @@ def _proposable(asked: Asked, until: NDArray[np.int64], places: NDArray[np.int64
     """What each query may be proposed of the spans at some ``places`` of the timeline."""
     hidden = [np.sort(places[rows]) for rows in asked.withheld]
     hidden = [one[one >= 0] for one in hidden]
-    ends = np.cumsum([0, *(one.size for one in hidden)])
+    ends = pointers(np.array([one.size for one in hidden], dtype=np.int64))
     nothing = np.array([], dtype=np.int64)
-    return Proposable(asked.at, until, np.concatenate([nothing, *hidden]), ends.astype(np.int64))
+    return Proposable(asked.at, until, np.concatenate([nothing, *hidden]), ends)
 
 
 def _dense(corpus: Corpus, arm: DenseArm, asked: Asked) -> _Found:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Annotated
 
 import duckdb
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import AwareDatetime, Field
 
-from recalltune.errors import ContractError, ParameterError, Settings, SourceError, nearest
+from recalltune.errors import ContractError, ParameterError, Settings, nearest
+from recalltune.ingest.json_model import read_model
 from recalltune.store import (
     Event,
     Job,
@@ -151,17 +152,7 @@ def read_companion(path: Path | str) -> Companion:
     SourceError
         If the file is too large, not JSON, or says something else; the message names the field.
     """
-    path = Path(path)
-    if path.stat().st_size > _LARGEST_FILE:
-        message = f"{path}:1: a companion's memory may hold {_LARGEST_FILE:,} bytes"
-        raise SourceError(message)
-    try:
-        return Companion.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"])) or "it"
-        message = f"{path}:1: not a companion's memory: {field}: {first['msg']}"
-        raise SourceError(message) from None
+    return read_model(path, Companion, "a companion's memory", at_most=_LARGEST_FILE)
 
 
 def write_companion(lab: Lab, companion: Companion, *, file: str = "") -> dict[str, int]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from recalltune.rank._check import FloatArray, in_range
 from recalltune.rank.bm25 import PostingIndex, idf
+from recalltune.rank.ragged import places_within, pointers
 from recalltune.rank.timeline import DatedLists, Instants, Timeline
 
 __all__ = ["DatedPostings", "Statistics", "Stretches"]
@@ -177,10 +178,10 @@ class DatedPostings:
         entry, group = self._groups_of(term, query, scopes)
         stop, alive = self._alive(group, instants, query[entry])
         return Stretches(
-            query_ptr=_pointers(np.bincount(query, minlength=counts.size)),
+            query_ptr=pointers(np.bincount(query, minlength=counts.size)),
             term=term,
             query_tf=times.astype(np.float64),
-            term_ptr=_pointers(np.bincount(entry, minlength=term.size)),
+            term_ptr=pointers(np.bincount(entry, minlength=term.size)),
             start=self._postings.starts[group],
             stop=stop,
             df=_summed(entry, alive, term.size),
@@ -250,8 +251,7 @@ class DatedPostings:
             first = self._group_ptr[term]
             count = self._group_ptr[term + 1] - first
             entry = np.repeat(np.arange(term.size), count)
-            within = np.arange(entry.size) - np.repeat(_pointers(count)[:-1], count)
-            return entry, np.repeat(first, count) + within
+            return entry, np.repeat(first, count) + places_within(count)
         sizes = np.array([scopes[one].size for one in query.tolist()], dtype=np.int64)
         entry = np.repeat(np.arange(term.size), sizes)
         scope = self._numbers([scopes[one] for one in query.tolist()])
@@ -277,7 +277,3 @@ def _narrow(counts: NDArray[Any]) -> NDArray[Any]:
 def _summed(group: NDArray[np.int64], counts: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
     """Sums of counts by group; whole numbers below 2**53 are exact in the float64 they pass."""
     return np.bincount(group, counts, minlength=groups).astype(np.int64)
-
-
-def _pointers(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from recalltune.rank._check import FloatArray, at_least
 from recalltune.rank.compiled import compiled_kernels
+from recalltune.rank.ragged import places_within, pointers
 from recalltune.rank.walk import WORTH_COMPILING, Proposable, Proposed, first_rows
 
 __all__ = ["LANES", "cosine_pairs", "nearest_rows", "pad_lanes"]
@@ -123,7 +124,7 @@ def nearest_rows(
     near = score >= min_cosine
     query, place, score = query[near], place[near], score[near]
     counts = np.bincount(query, minlength=entered.size)
-    column = np.arange(query.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    column = places_within(counts)
     shape = entered.size, int(counts.max(initial=0))
     places, scores = np.full(shape, -1, np.int64), np.zeros(shape)
     places[query, column], scores[query, column] = place, score
@@ -184,8 +185,7 @@ def _by_tiles(
     back = np.argsort(order, kind="stable")
     counts = count[back]
     query = np.repeat(np.arange(order.size), counts)
-    column = np.arange(query.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return query, place[back[query], column]
+    return query, place[back[query], places_within(counts)]
 
 
 def _folded(
@@ -229,6 +229,5 @@ def _reordered(
     may: Proposable, order: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     sizes = np.diff(may.hidden_ptr)[order]
-    ends = np.concatenate(([0], np.cumsum(sizes)))
-    within = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
-    return may.hidden[np.repeat(may.hidden_ptr[:-1][order], sizes) + within], ends
+    first = np.repeat(may.hidden_ptr[:-1][order], sizes)
+    return may.hidden[first + places_within(sizes)], pointers(sizes)

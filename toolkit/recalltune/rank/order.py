@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from recalltune.errors import ParameterError
 from recalltune.rank._check import FloatArray, as_mask, at_least, finite
 
-__all__ = ["SIGNIFICANT_DIGITS", "rank_order", "round_significant"]
+__all__ = ["NEAR_CUT", "SIGNIFICANT_DIGITS", "rank_order", "round_significant"]
 
 SIGNIFICANT_DIGITS = 12
+NEAR_CUT = 1e-11
+"""Relative. Scores further apart than this round to different numbers."""
 
 # Powers come from decimal literals, so each is the nearest double; 10.0**n computed at run time
 # is not, on every platform.

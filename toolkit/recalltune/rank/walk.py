@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from recalltune.rank._check import FloatArray, at_least, in_range
 from recalltune.rank.compiled import compiled_kernels
 from recalltune.rank.dated_postings import DatedPostings, Statistics, Stretches
-from recalltune.rank.order import rank_order
+from recalltune.rank.order import NEAR_CUT, rank_order
 
 __all__ = ["Proposable", "Proposed", "first_rows", "walk"]
 
@@ -227,7 +227,7 @@ def _walk_postings(
         total[met], held[met] = 0.0, 0
         if place.size > width:
             cut = np.partition(score, place.size - width)[place.size - width]
-            near = score >= cut - 1e-11 * abs(cut)
+            near = score >= cut - NEAR_CUT * abs(cut)
             place, score = place[near], score[near]
         found[q] = place.size
         fits = min(place.size, found_place.shape[1])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recalltune.rank.compiled import kernel
+from recalltune.rank.order import NEAR_CUT
 
 __all__ = ["dot_pairs", "fold_tile", "keep_best", "keep_near", "settle_near", "walk_postings"]
 
@@ -47,7 +48,7 @@ def keep_best(scores: Array, places: Array, scratch: Array, count: int, width: i
     """Drop what cannot be among the ``width`` best once scores are rounded; (kept, the least)."""
     scratch[:count] = scores[:count]
     cut = _largest(scratch, count, width)
-    least = cut - 1e-11 * abs(cut)
+    least = cut - NEAR_CUT * abs(cut)
     kept = 0
     for i in range(count):
         if scores[i] >= least:

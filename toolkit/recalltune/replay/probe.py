@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import polars as pl
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BeforeValidator
 
-from recalltune.errors import Settings, SourceError
+from recalltune.errors import Settings
 from recalltune.ingest.companion import GIST, Companion, Exchange, write_companion
+from recalltune.ingest.json_model import read_model
 from recalltune.pipeline.config import preset
 from recalltune.replay.companion import CompanionMemory
 from recalltune.store import Lab, open, read_table
@@ -68,17 +69,7 @@ def read_probe(path: Path | str) -> ProbeWords:
     SourceError
         If the file is too large, not JSON, or says something else; the message names the field.
     """
-    path = Path(path)
-    if path.stat().st_size > _LARGEST_FILE:
-        message = f"{path}:1: the words of a probe may take {_LARGEST_FILE:,} bytes"
-        raise SourceError(message)
-    try:
-        return ProbeWords.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"])) or "it"
-        message = f"{path}:1: not the words of a probe: {field}: {first['msg']}"
-        raise SourceError(message) from None
+    return read_model(path, ProbeWords, "the words of a probe", at_most=_LARGEST_FILE)
 
 
 def run_probe(companion: Companion, words: ProbeWords, *, folder: Path | str) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from recalltune.candidates.build import candidates_for
 from recalltune.candidates.table import Candidates
 from recalltune.encode import Encoder
 from recalltune.errors import ParameterError
-from recalltune.evaluate.run import Shown, rank
+from recalltune.evaluate.shown import Shown, rank
 from recalltune.pipeline.config import RankingConfig
 from recalltune.replay.future import WAYS, another_future, without_time
 from recalltune.store import Lab

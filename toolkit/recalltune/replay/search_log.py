@@ -21,7 +21,7 @@ from recalltune.candidates.table import Candidates, Stamp
 from recalltune.encode import Encoder
 from recalltune.errors import ParameterError
 from recalltune.evaluate.paired import Paired, mean_of
-from recalltune.evaluate.run import rank, shown_hits
+from recalltune.evaluate.shown import rank, shown_hits
 from recalltune.pipeline.config import RankingConfig
 from recalltune.rank import rank_biased_overlap
 from recalltune.replay.explained_changes import Ranked, explained

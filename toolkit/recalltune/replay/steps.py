@@ -13,8 +13,9 @@ from recalltune.candidates.ledger import Hop, degradations
 from recalltune.candidates.table import QUERY_COLUMNS, Candidates, Stamp
 from recalltune.encode import Encoder
 from recalltune.errors import ContractError, ParameterError, nearest
-from recalltune.evaluate.run import in_split, rank, shown_hits
+from recalltune.evaluate.run import in_split
 from recalltune.evaluate.saving import keep_run, run_id_of
+from recalltune.evaluate.shown import rank, shown_hits
 from recalltune.pipeline.config import RankingConfig
 from recalltune.replay.account import WHY, emptied, floods, stage_account, worlds_seen
 from recalltune.replay.fates import fates, targets_of

@@ -20,7 +20,7 @@ from recalltune.candidates.ledger import Hop, degradations
 from recalltune.candidates.table import Candidates, Stamp
 from recalltune.encode import Encoder
 from recalltune.evaluate.cautions import UNTRUSTED, cautions
-from recalltune.evaluate.run import rank
+from recalltune.evaluate.shown import rank
 from recalltune.pipeline.attainable import ghosts
 from recalltune.pipeline.config import RankingConfig
 from recalltune.pipeline.scales import scale_notices

@@ -18,7 +18,7 @@ from recalltune.candidates.narrow import narrowed, narrows, widest
 from recalltune.candidates.table import Candidates
 from recalltune.encode import Encoder
 from recalltune.errors import RecalltuneError
-from recalltune.evaluate.run import Shown, rank
+from recalltune.evaluate.shown import Shown, rank
 from recalltune.pipeline.address import set_many
 from recalltune.pipeline.config import RankingConfig
 from recalltune.store import Lab

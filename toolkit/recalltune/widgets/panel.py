@@ -13,6 +13,7 @@ from recalltune.errors import ParameterError
 from recalltune.pipeline.config import RankingConfig
 from recalltune.widgets.controls import Control
 from recalltune.widgets.latest import Later, Latest, soon
+from recalltune.widgets.live import Live
 from recalltune.widgets.markup import escaped, name_of, took, warning
 from recalltune.widgets.model import EXPLORER_METRICS, Explorer
 from recalltune.widgets.snapshot import Snapshot
@@ -50,7 +51,7 @@ def explorer(
     return Panel(Explorer(candidates, config, controls, metrics=metrics, chart=chart))
 
 
-class Panel:
+class Panel(Live):
     """Widgets of one explorer, made when they are first shown.
 
     Parameters
@@ -61,12 +62,13 @@ class Panel:
         Books the work of a step; by default after the messages that wait in the kernel.
     """
 
+    still = STILL
+
     def __init__(self, model: Explorer, later: Later = soon) -> None:
         self.model = model
         self._latest = Latest(self._move, later)
         self.rows: dict[str, _Row] = {}
         self._showing = False
-        self._box: ipywidgets.Widget | None = None
         # Made in `_build`: a widget that is made is saved with the notebook, shown or not.
         self.strip: Any = None
         self.moves: Any = None
@@ -77,20 +79,6 @@ class Panel:
     def snapshot(self, changes: Mapping[str, Any]) -> Snapshot:
         """Return the still form at one named alternative; see `Explorer.snapshot`."""
         return self.model.snapshot(changes)
-
-    def widget(self) -> ipywidgets.Widget:
-        """Return the widgets; the same ones each time, so handlers are attached once."""
-        if self._box is None:
-            self._box = self._build()
-        return self._box
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        del options
-        still = {"text/plain": STILL, "text/html": f"<em>{STILL}</em>"}
-        if alt.renderers.active != "jupyter":
-            return still
-        live: dict[str, Any] = self.widget()._repr_mimebundle_()
-        return {**still, **live}
 
     def _build(self) -> ipywidgets.Widget:
         self.strip, self.moves, self.message = (ipywidgets.HTML() for _ in range(3))

@@ -12,6 +12,7 @@ import ipywidgets
 from recalltune.charts import svg
 from recalltune.replay.steps import Replay
 from recalltune.widgets.latest import Later, Latest, soon
+from recalltune.widgets.live import Live
 from recalltune.widgets.markup import escaped
 from recalltune.widgets.step_slider_model import StepModel
 
@@ -47,7 +48,7 @@ def step_slider(replay: Replay, *, gloss: Mapping[str, str] | None = None) -> St
     return StepSlider(StepModel(replay, gloss=gloss))
 
 
-class StepSlider:
+class StepSlider(Live):
     """Widgets of one replay, made when they are first shown.
 
     Parameters
@@ -58,10 +59,11 @@ class StepSlider:
         Books the work of a move; by default after the messages that wait in the kernel.
     """
 
+    still = STILL
+
     def __init__(self, model: StepModel, later: Later = soon) -> None:
         self.model = model
         self._latest = Latest(lambda wishes: self._show(wishes["step"]), later)
-        self._box: ipywidgets.Widget | None = None
         # Made in `_build`: a widget that is made is saved with the notebook, shown or not.
         self.play: Any = None
         self.slider: Any = None
@@ -78,20 +80,6 @@ class StepSlider:
             for name, step in chosen.items()
         }
         return StepSnapshot(self.model.heading(), parts, self.model.spec(*chosen.values()))
-
-    def widget(self) -> ipywidgets.Widget:
-        """Return the widgets; the same ones each time, so handlers are attached once."""
-        if self._box is None:
-            self._box = self._build()
-        return self._box
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        del options
-        still = {"text/plain": STILL, "text/html": f"<em>{STILL}</em>"}
-        if alt.renderers.active != "jupyter":
-            return still
-        live: dict[str, Any] = self.widget()._repr_mimebundle_()
-        return {**still, **live}
 
     def _build(self) -> ipywidgets.Widget:
         steps = {"min": 1, "max": self.model.count, "value": 1}

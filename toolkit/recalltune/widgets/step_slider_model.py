@@ -15,7 +15,7 @@ from recalltune.charts import Stamp, compiled, patch, quota_account
 from recalltune.charts.ordering import ordered
 from recalltune.errors import ParameterError
 from recalltune.evaluate.query_views import memories_then
-from recalltune.evaluate.run import rank
+from recalltune.evaluate.shown import rank
 from recalltune.rank.order import rank_order
 from recalltune.replay.fate_views import NOT_THERE
 from recalltune.replay.fates import fates
